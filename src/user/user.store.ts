@@ -8,7 +8,7 @@ import { placeOf, timeAt } from '../platform/database/page.js';
 import { Sql } from '../platform/database/sql.js';
 import { formatCursor, parseCursor } from '../platform/http/parameters/cursor.js';
 import type { UserClaims } from '../identity/claims.js';
-import { toColumns } from './claims.store.js';
+import { toColumns } from './user-changes.store.js';
 import { UserLifecycles } from './user-lifecycle.js';
 import { replaceWords } from './user-words.store.js';
 import { UserWord } from './user-word.entity.js';
