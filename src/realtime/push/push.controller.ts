@@ -1,8 +1,7 @@
 import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
-import { answer } from '../../platform/http/answer.js';
 import { ServiceKeyOnly } from '../../platform/http/access.js';
 import { idempotencyKeyOf } from './idempotency-key.js';
-import { PushDto, Pushed } from './push.dto.js';
+import { PushDto, type Pushed } from './push.dto.js';
 import { PushService } from './push.service.js';
 
 @Controller('push')
@@ -28,11 +27,10 @@ export class PushController {
     @Headers('idempotency-key') key?: string,
   ): Promise<Pushed> {
     const { user_id: userId, event, data, device_id: deviceId, ttl } = body;
-    const pushed = await this.pushes.push(userId.toLowerCase(), event, data, {
+    return this.pushes.push(userId.toLowerCase(), event, data, {
       deviceId: deviceId?.toLowerCase(),
       ttl,
       idempotencyKey: idempotencyKeyOf(serviceKey, key),
     });
-    return answer(Pushed, pushed);
   }
 }
