@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { SETTINGS } from '../platform/config/settings/settings.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { Declared } from '../platform/declared.js';
 import { Sql } from '../platform/database/sql.js';
 import { Events } from '../platform/events.js';
@@ -12,9 +12,7 @@ import { AuditStreams } from './audit-streams.js';
 import { createAuditStore } from './audit.store.citus.js';
 import { AuditStore } from './audit.store.js';
 import { AuditRefusals } from './audit-refusals.js';
-import { AuditCounter } from './search/audit-counter.js';
 import { AuditSearch } from './search/audit-search.js';
-import { createAuditWalks } from './search/audit-walks.citus.js';
 import { AuditWalks } from './search/audit-walks.js';
 import { AuditController } from './search/audit.controller.js';
 import { SignInCounts } from './sign-in-counts.js';
@@ -33,8 +31,12 @@ import { Webhooks } from './webhooks/webhooks.js';
       inject: [DataSource, Sql, Events, SETTINGS, Declared],
       useFactory: createAuditStore,
     },
-    { provide: AuditWalks, inject: [DataSource, Sql, SETTINGS], useFactory: createAuditWalks },
-    AuditCounter,
+    {
+      provide: AuditWalks,
+      inject: [DataSource, Sql, SETTINGS],
+      useFactory: (dataSource: DataSource, { distributed }: Sql, { auditAddresses }: Settings) =>
+        new AuditWalks(dataSource, auditAddresses, distributed),
+    },
     AuditFeed,
     AuditLog,
     AuditSearch,

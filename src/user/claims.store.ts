@@ -1,21 +1,12 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { IsNull } from 'typeorm';
 import type { Origin } from '../audit/audit-event.js';
-import { AuditStore } from '../audit/audit.store.js';
-import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
+import { ChannelHistory } from '../channel/channel.history.js';
 import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { Clock } from '../platform/database/clock.js';
 import { CONFIRM_READ, Sql } from '../platform/database/sql.js';
 import { plainArray } from '../platform/database/batching.js';
 import { OneAtATime } from '../platform/database/limits.js';
-import { OAuthError } from '../platform/errors/oauth-error.js';
-import {
-  areWithinLimits,
-  describeCuts,
-  fitClaims,
-  MAX_CLAIMS,
-  MAX_CLAIMS_BYTES,
-} from '../identity/claim-limits.js';
+import { areWithinLimits, describeCuts, fitClaims } from '../identity/claim-limits.js';
 import {
   areSameClaims,
   effectiveClaims,
@@ -23,8 +14,8 @@ import {
   type Claims,
   type UserClaims,
 } from '../identity/claims.js';
-import { claimDifference } from './claim-difference.js';
-import { User } from './user.entity.js';
+import { beyondLimits, toClaims, UserChanges, type UserChange } from './user-changes.store.js';
+import type { User } from './user.entity.js';
 
 const logger = new Logger('ProviderClaims');
 
@@ -43,10 +34,6 @@ const FIND = {
     FROM users WHERE user_id = ANY ($1::uuid[]) AND removed_at IS NULL`,
 };
 
-// Raw: of no table. Not now(), the begin of the transaction: a change that waited for the lock would have an
-// earlier time than the one before.
-const TIME = 'SELECT clock_timestamp() AS at';
-
 /** Claims of users. The statement that stores a token compares their version, so cached claims may be old. */
 @Injectable()
 export class ClaimsStore {
@@ -63,7 +50,7 @@ export class ClaimsStore {
     private readonly sql: Sql,
     private readonly history: ChannelHistory,
     private readonly clock: Clock,
-    private readonly audit: AuditStore,
+    private readonly changes: UserChanges,
     @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
     const queue = (): OneAtATime =>
@@ -104,7 +91,8 @@ export class ClaimsStore {
     if (isAsSent(known, provider)) return known;
     const current = await this.find(userId);
     if (current && isAsSent(current, provider)) return current;
-    const replaced = current && (await this.replace(userId, 'provider', provider, origin));
+    const byProvider: Origin = { ...origin, actor: { type: 'provider', name } };
+    const replaced = current && (await this.replace(userId, 'provider', provider, byProvider));
     if (replaced) {
       const { cuts } = fitClaims(provider, replaced.application);
       if (cuts.length > 0) logger.warn(`provider ${name}, user_id ${userId}: ${describeCuts(cuts)}`);
@@ -142,7 +130,18 @@ export class ClaimsStore {
     origin: Origin,
   ): Promise<UserClaims | undefined> {
     const after = await this.queue[source].run(userId, () =>
-      this.history.transaction((transaction) => this.replaceIn(transaction, userId, source, claims, origin)),
+      this.history.transaction(async (transaction) => {
+        let before: User | undefined;
+        const change = ([user]: readonly User[]): ReadonlyMap<string, UserChange> => {
+          before = user;
+          if (source === 'provider' && user?.suspendedAt) return new Map();
+          return new Map([[userId, { replaced: { [source]: claims } }]]);
+        };
+        const [user = before] = await this.changes.apply(transaction, [userId], change, origin, source);
+        const isSame = user?.claimsVersion === before?.claimsVersion;
+        if (isSame) await transaction.manager.query(CONFIRM_READ.text);
+        return user && toClaims(user);
+      }),
     );
     return after && this.remember(userId, after);
   }
@@ -160,79 +159,10 @@ export class ClaimsStore {
     if (this.cache.size > MOST_CACHED) this.cache.delete(this.cache.keys().next().value!);
     return claims;
   }
-
-  private async replaceIn(
-    { manager, append }: ChannelTransaction,
-    userId: string,
-    source: Source,
-    sent: Claims,
-    origin: Origin,
-  ): Promise<UserClaims | undefined> {
-    const user = await manager.findOne(User, {
-      where: { userId, removedAt: IsNull() },
-      lock: { mode: 'for_no_key_update' },
-    });
-    const before = user ? toClaims(user) : NO_CLAIMS;
-    const claims = source === 'provider' ? fitClaims(sent, before.application).claims : sent;
-    const stays = source === 'provider' && user?.suspendedAt;
-    if (!user || stays || areSameClaims(before[source], claims)) {
-      await manager.query(CONFIRM_READ.text);
-      return user ? before : undefined;
-    }
-    const [time] = await manager.query<{ at: Date }[]>(TIME);
-    const { at } = time!;
-    // A new version in any case: another instance must not take its old claims of a source for the current
-    // ones.
-    const version = Math.max(before.version + 1, at.getTime());
-    const changed = { ...before, [source]: claims, version };
-    const effective = effectiveClaims(changed.provider, changed.application);
-    // Under the lock of the user, so that a concurrent sign-in does not exceed them either.
-    if (!areWithinLimits(effective)) throw beyondLimits();
-    if (areSameClaims(effective, before.effective)) {
-      await manager.update(User, { userId }, toColumns(changed));
-      return changed;
-    }
-    const after = { ...changed, effective };
-    await manager.update(User, { userId }, { ...toColumns(after), claimsChangedAt: at });
-    await append(userId, 'claims.changed', [{ claims: effective }]);
-    const name = user.provider;
-    const from = source === 'application' ? origin : { ...origin, actor: { type: source, name } };
-    const changes = claimDifference(source, before.effective, effective, this.audit.recordsClaims);
-    const event = { event: 'claims_changed', userId, provider: name, changes, origin: from } as const;
-    await this.audit.write(manager, [event]);
-    return after;
-  }
-}
-
-function toClaims({ claimsVersion, providerClaims, applicationClaims, claims }: User): UserClaims {
-  return {
-    version: Number(claimsVersion),
-    provider: providerClaims ?? {},
-    application: applicationClaims ?? {},
-    effective: claims ?? {},
-  };
-}
-
-export function toColumns({ version, provider, application, effective }: UserClaims) {
-  // The type of TypeORM takes unknown values for functions that return SQL.
-  const column = (claims: Claims) =>
-    Object.keys(claims).length > 0 ? (claims as Record<string, never>) : null;
-  return {
-    claimsVersion: String(version),
-    providerClaims: column(provider),
-    applicationClaims: column(application),
-    claims: column(effective),
-  };
 }
 
 /** Whether a user has the claims that the provider sent, as far as they fit. */
 function isAsSent({ provider, application }: UserClaims, sent: Claims): boolean {
   const hasOthers = Object.keys(application).length > 0;
   return areSameClaims(provider, hasOthers ? fitClaims(sent, application).claims : sent);
-}
-
-function beyondLimits(): OAuthError {
-  const limits = `${MAX_CLAIMS} names and ${MAX_CLAIMS_BYTES} bytes of JSON`;
-  const advice = 'with map_groups and the like, the provider keeps fewer';
-  return new OAuthError('invalid_request', `provider and application together may have ${limits}: ${advice}`);
 }

@@ -22,10 +22,11 @@ export interface LastIdentity {
 
 /**
  * Returns the keys in `user_words` by which users of a provider are found by a name, whatever its case.
- * Searches do not find these keys, because the words of a search have no small letters (`searchKey`).
+ * Searches do not find these keys: the words of a search have no small letters (`searchKey`), and the key has
+ * no space.
  */
 export function nameKey(provider: string, path: string, name: string): string {
-  return `name ${hash('sha256', JSON.stringify([provider, path, name.toLowerCase()]), 'base64url')}`;
+  return `name:${hash('sha256', JSON.stringify([provider, path, name.toLowerCase()]), 'base64url')}`;
 }
 
 /**

@@ -1,4 +1,6 @@
-import { IsNull, type EntityManager } from 'typeorm';
+import { In, IsNull, type EntityManager } from 'typeorm';
+import { UserLocks } from '../audit/user-locks.js';
+import { chunks } from '../platform/database/batching.js';
 import { User } from './user.entity.js';
 
 /**
@@ -17,4 +19,28 @@ export async function lockUser(
     lock: { mode: purpose === 'removal' ? 'pessimistic_write' : 'for_no_key_update' },
   });
   return user?.provider;
+}
+
+/** During a removal, `lock` waits. These locks wait neither for each other nor for sign-ins. */
+export class StoredUserLocks extends UserLocks {
+  /** @param most users of one statement: on Citus, it locks rows of one node only */
+  constructor(private readonly most: number) {
+    super();
+  }
+
+  override async lock(
+    manager: EntityManager,
+    userIds: readonly string[],
+  ): Promise<Map<string, 'user' | 'removed'>> {
+    const locked = new Map<string, 'user' | 'removed'>();
+    for (const some of chunks(userIds, this.most)) {
+      const users = await manager.find(User, {
+        select: { userId: true, removedAt: true },
+        where: { userId: In(some) },
+        lock: { mode: 'for_key_share' },
+      });
+      for (const { userId, removedAt } of users) locked.set(userId, removedAt ? 'removed' : 'user');
+    }
+    return locked;
+  }
 }

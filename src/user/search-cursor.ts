@@ -32,10 +32,13 @@ export function parseSearchCursor(cursor: string, orders: readonly SearchOrder[]
   const [by, key, id] = parseTexts(Buffer.from(cursor, 'base64url').toString());
   const order = orders.find((one) => one === by);
   const isKey = key !== undefined && (order === 'created' ? MICROSECONDS.test(key) : !key.includes('\0'));
-  if (order === undefined || !isKey || id === undefined || !UUID.test(id)) {
-    throw new OAuthError('invalid_request', 'cursor must be the next_cursor of an answer to the same search');
-  }
+  if (order === undefined || !isKey || id === undefined || !UUID.test(id)) throw otherSearch();
   return { by: order, key, id };
+}
+
+/** Refusal of a cursor that another search has returned. */
+export function otherSearch(): OAuthError {
+  return new OAuthError('invalid_request', 'cursor must be the next_cursor of an answer to the same search');
 }
 
 function parseTexts(json: string): (string | undefined)[] {

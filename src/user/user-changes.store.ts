@@ -1,13 +1,14 @@
-import { Injectable } from '@nestjs/common';
-import { In, IsNull, type EntityManager, type SelectQueryBuilder } from 'typeorm';
+import { In, IsNull, type EntityManager } from 'typeorm';
 import type { ChangeSource } from '../audit/audit-names.js';
 import type { Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import type { ChannelTransaction } from '../channel/channel.history.js';
 import { addressKey } from '../platform/config/urls/email-address.js';
+import { chunks } from '../platform/database/batching.js';
 import { Clock } from '../platform/database/clock.js';
-import { fitClaims } from '../identity/claim-limits.js';
-import { areSameClaims, effectiveClaims, type Claims } from '../identity/claims.js';
+import { OAuthError } from '../platform/errors/oauth-error.js';
+import { areWithinLimits, fitClaims, MAX_CLAIMS, MAX_CLAIMS_BYTES } from '../identity/claim-limits.js';
+import { areSameClaims, effectiveClaims, type Claims, type UserClaims } from '../identity/claims.js';
 import { layOver } from '../identity/lay-over.js';
 import { claimDifference } from './claim-difference.js';
 import { replaceWords } from './user-words.store.js';
@@ -22,6 +23,8 @@ export interface UserChange {
    * Returns the provider's claims from the present ones; claims that features lay over them stay.
    */
   readonly claims?: (present: Claims) => Claims;
+  /** Claims of one source, in place of the present ones: the provider's with those that features lay over them. */
+  readonly replaced?: Partial<Pick<UserClaims, 'provider' | 'application'>>;
   readonly profile?: Pick<User, 'username' | 'email'> | undefined;
 }
 
@@ -29,14 +32,15 @@ export interface UserChange {
 export type ChangedUser = User;
 
 const PROFILE = ['username', 'email', 'email_key'];
-const STATE = ['provider_claims', 'claims_version'];
+const STATE = ['provider_claims', 'application_claims', 'claims_version'];
 
-/** Changes many users at once, as ClaimsStore changes the claims of one. On Citus: CitusUserChanges. */
-@Injectable()
+/** Changes claims of users, and what their provider says of them between sign-ins. */
 export class UserChanges {
+  /** @param mostLocked users that one statement locks: on Citus, rows of one node only */
   constructor(
     private readonly audit: AuditStore,
     private readonly clock: Clock,
+    private readonly mostLocked: number,
   ) {}
 
   /**
@@ -47,17 +51,20 @@ export class UserChanges {
    *   them before
    * @param source of the claims, for the audit trail
    * @returns the users as they are then
+   * @throws OAuthError `invalid_request` if the application's claims exceed the limits
    */
   async apply(
     { manager, appendToEach }: ChannelTransaction,
     userIds: readonly string[],
-    read: () => ReadonlyMap<string, UserChange> | Promise<ReadonlyMap<string, UserChange>>,
+    read: (
+      locked: readonly User[],
+    ) => ReadonlyMap<string, UserChange> | Promise<ReadonlyMap<string, UserChange>>,
     origin: Origin,
     source: ChangeSource = 'provider',
   ): Promise<ChangedUser[]> {
     const locked = await this.lock(manager, userIds.toSorted());
     if (locked.length === 0) return [];
-    const changes = await read();
+    const changes = await read(locked);
     const users = locked.filter(({ userId }) => changes.has(userId));
     const now = Math.floor(this.clock.now());
     const results = users.map((user) => changed(user, changes.get(user.userId)!, now));
@@ -89,19 +96,17 @@ export class UserChanges {
   }
 
   /** @param userIds in order */
-  protected lock(manager: EntityManager, userIds: readonly string[]): Promise<User[]> {
-    return this.locking(manager)
-      .andWhere({ userId: In(userIds) })
-      .orderBy('one.userId')
-      .getMany();
-  }
-
-  /** Returns a query of users that locks them. */
-  protected locking(manager: EntityManager): SelectQueryBuilder<User> {
-    return manager
-      .createQueryBuilder(User, 'one')
-      .where({ removedAt: IsNull() })
-      .setLock('for_no_key_update');
+  private async lock(manager: EntityManager, userIds: readonly string[]): Promise<User[]> {
+    const users: User[] = [];
+    for (const some of chunks(userIds, this.mostLocked)) {
+      const locked = await manager.find(User, {
+        where: { userId: In(some), removedAt: IsNull() },
+        order: { userId: 'ASC' },
+        lock: { mode: 'for_no_key_update' },
+      });
+      users.push(...locked);
+    }
+    return users;
   }
 }
 
@@ -120,7 +125,7 @@ async function write(manager: EntityManager, users: readonly object[], columns: 
  */
 function changed(
   user: User,
-  { claims, profile }: UserChange,
+  { claims, replaced, profile }: UserChange,
   now: number,
 ): {
   readonly user: User;
@@ -128,33 +133,50 @@ function changed(
   readonly hasOtherClaims: boolean;
   readonly hasOtherProfile: boolean;
 } {
-  const before = { provider: user.providerClaims ?? {}, application: user.applicationClaims ?? {} };
-  const provider = claims
-    ? fitClaims(layOver(claims(before.provider), user.identity?.overlay ?? {}).claims, before.application)
-        .claims
-    : before.provider;
-  const effective = effectiveClaims(provider, before.application);
-  const isSame = areSameClaims(provider, before.provider);
+  const before = toClaims(user);
+  const application = replaced?.application ?? before.application;
+  const sent = claims ? layOver(claims(before.provider), user.identity?.overlay ?? {}).claims : replaced?.provider;
+  const provider = sent ? fitClaims(sent, application).claims : before.provider;
+  const isSame = areSameClaims(provider, before.provider) && areSameClaims(application, before.application);
+  const effective = effectiveClaims(provider, application);
+  // Under the lock of the user, so that a concurrent sign-in does not exceed the limits either.
+  if (!isSame && !areWithinLimits(effective)) throw beyondLimits();
+  // A new version in any case: another instance must not take its old claims of a source for the current ones.
+  const version = Math.max(before.version + 1, now);
   const after: User = Object.assign(
     {},
     user,
-    profile && { ...profile, emailKey: toKey(profile.email) },
-    !isSame && {
-      providerClaims: toColumn(provider),
-      claims: toColumn(effective),
-      claimsVersion: String(Math.max(Number(user.claimsVersion) + 1, now)),
-    },
+    profile && { ...profile, emailKey: profile.email === null ? null : addressKey(profile.email) },
+    !isSame && toColumns({ version, provider, application, effective }),
   );
-  const hasOtherClaims = !isSame && !areSameClaims(effective, user.claims ?? {});
+  const hasOtherClaims = !isSame && !areSameClaims(effective, before.effective);
   const hasOtherProfile = after.username !== user.username || after.email !== user.email;
-  const isOther = !isSame || hasOtherProfile;
-  return { user: after, isOther, hasOtherClaims, hasOtherProfile };
+  return { user: after, isOther: !isSame || hasOtherProfile, hasOtherClaims, hasOtherProfile };
 }
 
-function toColumn(claims: Claims): Claims | null {
-  return Object.keys(claims).length > 0 ? claims : null;
+export function toClaims({ claimsVersion, providerClaims, applicationClaims, claims }: User): UserClaims {
+  return {
+    version: Number(claimsVersion),
+    provider: providerClaims ?? {},
+    application: applicationClaims ?? {},
+    effective: claims ?? {},
+  };
 }
 
-function toKey(text: string | null): string | null {
-  return text === null ? null : addressKey(text);
+export function toColumns({ version, provider, application, effective }: UserClaims) {
+  // The type of TypeORM takes unknown values for functions that return SQL.
+  const column = (claims: Claims) =>
+    Object.keys(claims).length > 0 ? (claims as Record<string, never>) : null;
+  return {
+    claimsVersion: String(version),
+    providerClaims: column(provider),
+    applicationClaims: column(application),
+    claims: column(effective),
+  };
+}
+
+export function beyondLimits(): OAuthError {
+  const limits = `${MAX_CLAIMS} names and ${MAX_CLAIMS_BYTES} bytes of JSON`;
+  const advice = 'with map_groups and the like, the provider keeps fewer';
+  return new OAuthError('invalid_request', `provider and application together may have ${limits}: ${advice}`);
 }

@@ -7,13 +7,15 @@ import { errorCode } from '../platform/errors/error-facts.js';
 import { OAuthError } from '../platform/errors/oauth-error.js';
 import {
   formatSearchCursor,
+  otherSearch,
   parseSearchCursor,
   type SearchOrder,
   type SearchPlace,
 } from './search-cursor.js';
 import { UserLifecycles, type UserQuery, type UserStates } from './user-lifecycle.js';
-import { findByWords, LAST, whereWords, type Found, type FoundPage } from './user-word-search.js';
-import { searchedWords } from './user-words.js';
+import { isFoundBy, searchedWords } from './user-words.js';
+import { UserWord } from './user-word.entity.js';
+import { LAST, patternsOf, rarestWord, WALK, walkWord } from './user-words.store.js';
 import { User } from './user.entity.js';
 
 /** What a search looks for; each member that is set restricts the result. */
@@ -34,6 +36,16 @@ export interface UserPage {
   readonly users: readonly User[];
   /** Cursor of the next page; undefined for the last one. */
   readonly next: string | undefined;
+}
+
+interface Found extends SearchPlace {
+  readonly user: User;
+}
+
+interface FoundPage {
+  readonly found: readonly Found[];
+  /** Where the search has stopped before the page was full; undefined if it has reached the end. */
+  readonly stopped?: SearchPlace | undefined;
 }
 
 /** Newest users among which a role is looked for before its index is read. */
@@ -63,11 +75,8 @@ export class UserSearch {
       const last = found.length > limit ? found[limit - 1] : stopped;
       return { users: found.slice(0, limit).map(({ user }) => user), next: last && formatSearchCursor(last) };
     } catch (error) {
-      const isWide =
-        filter.role !== undefined ||
-        filter.provider !== undefined ||
-        filter.suspended !== undefined ||
-        filter.state !== undefined;
+      const { role, provider, suspended, state } = filter;
+      const isWide = [role, provider, suspended, state].some((one) => one !== undefined);
       if (!isWide || errorCode(error) !== CANCELED) throw error;
       throw new OAuthError('invalid_request', 'the search takes too long: narrow the search', {
         cause: error,
@@ -81,38 +90,77 @@ export class UserSearch {
       cursor === undefined ? undefined : parseSearchCursor(cursor, orders);
     if (email !== undefined) {
       const query = this.select(filter).andWhere({ emailKey: addressKey(email) });
-      if (prefix !== undefined) {
-        const words = searchedWords(prefix);
-        if (words.length > 0) whereWords(query, words, (exists) => `(${exists} OR ${BEGINS})`);
-        else query.andWhere(BEGINS);
-        query.setParameters(addressRange(prefix));
-      }
-      return { found: await findByEmail(query, most, place('email')) };
+      const found = await readByEmail(query, most, place('email'));
+      if (prefix === undefined) return { found };
+      return { found: found.filter(({ user }) => isFoundBy(user, prefix)), stopped: found[most - 1] };
     }
     if (prefix === undefined) return { found: await this.findNewest(filter, most, place('created')) };
-    const after = prefix.includes('@') ? place('name', 'email') : place('name');
-    return this.findByPrefix(filter, prefix, most, after);
+    if (!prefix.includes('@')) return this.findByWords(this.select(filter), prefix, most, place('name'));
+    return this.findByAddress(filter, prefix, most, place('name', 'email'));
   }
 
-  /** Finds users by words; for an address, first those whose address begins so. */
-  private async findByPrefix(
+  /** Finds first those users whose address begins so, then others by its words. */
+  private async findByAddress(
     filter: UserFilter,
     prefix: string,
     most: number,
     after?: SearchPlace,
   ): Promise<FoundPage> {
+    const begin = addressKey(prefix);
+    const range = { begin, end: begin + LAST };
+    const isBehind = after?.by === 'name';
+    const byEmail = this.select(filter).andWhere(BEGINS, range);
+    const first = isBehind ? [] : await readByEmail(byEmail, most, after);
+    if (first.length === most) return { found: first };
+    const others = this.select(filter).andWhere(`${BEGINS} IS NOT TRUE`, range);
+    const { found, stopped } = await this.findByWords(
+      others,
+      prefix,
+      most - first.length,
+      isBehind ? after : undefined,
+    );
+    return { found: [...first, ...found], stopped };
+  }
+
+  /**
+   * Finds users by the beginnings of words, in the order of the word that the fewest users have. Each row of
+   * `user_words` has all words of its user, so one range of its index is read.
+   * @throws OAuthError `invalid_request` for the cursor of a search for other words
+   */
+  private async findByWords(
+    query: UserQuery,
+    prefix: string,
+    most: number,
+    after?: SearchPlace,
+  ): Promise<FoundPage> {
     const words = searchedWords(prefix);
-    const byWords = this.select(filter);
-    const found: Found[] = [];
-    if (prefix.includes('@')) {
-      byWords.andWhere(`${BEGINS} IS NOT TRUE`, addressRange(prefix));
-      const byEmail = this.select(filter).andWhere(BEGINS, addressRange(prefix));
-      if (after?.by !== 'name') found.push(...(await findByEmail(byEmail, most, after)));
-    }
-    if (words.length === 0 || found.length === most) return { found };
-    const place = after?.by === 'name' ? after : undefined;
-    const page = await findByWords(byWords, words, most - found.length, place);
-    return { found: [...found, ...page.found], stopped: page.stopped };
+    if (words.length === 0) return { found: [] };
+    const { manager } = this.users;
+    // No word begins with another one, so the place says by which word the page before was found.
+    const word = after ? words.find((one) => after.key.startsWith(one)) : await rarestWord(manager, words);
+    if (word === undefined) throw otherSearch();
+    const walk = walkWord(manager, word, after);
+    query
+      .innerJoin(`(${walk.getQuery()})`, 'walked', 'walked.user_id = user.userId')
+      .setParameters(walk.getParameters())
+      .addSelect('walked.word', 'place')
+      // A user with two such words is listed at the first one.
+      .andWhere((one) => {
+        const earlier = one.subQuery().select('1').from(UserWord, 'earlier');
+        // Not `walked.user_id`, which is equal: Citus cannot join a walk to a table.
+        earlier.where(
+          'earlier.userId = user.userId AND earlier.word >= :from AND earlier.word < walked.word',
+        );
+        return `NOT EXISTS ${earlier.getQuery()}`;
+      })
+      .andWhere(`' ' || walked.word LIKE ALL (CAST(:patterns AS text[]))`, { patterns: patternsOf(words) })
+      .orderBy('walked.word')
+      .addOrderBy('walked.user_id');
+    const found = await read(query, 'name', most);
+    if (found.length === most) return { found };
+    // prettier-ignore
+    const last = await walk.offset(WALK - 1).limit(1).getRawOne<{ word: string; user_id: string }>();
+    return { found, stopped: last && { by: 'name', key: last.word, id: last.user_id } };
   }
 
   /**
@@ -127,9 +175,12 @@ export class UserSearch {
       if (after) query.andWhere(before(alias), after);
       return { query, alias };
     };
+    // By `place`, no index would be in the order of the search.
+    const readNewest = (query: UserQuery, time: string): Promise<Found[]> =>
+      read(query.orderBy(time, 'DESC').addOrderBy('user.userId', 'DESC'), 'created', most);
     if (filter.role === undefined) {
       const { query, alias } = select();
-      return readNewest(query, `${alias}.createdAt`, most);
+      return readNewest(query, `${alias}.createdAt`);
     }
     const recent = select().query.andWhere((query) => {
       const newest = query.subQuery().select('newest.userId').from(User, 'newest');
@@ -137,8 +188,8 @@ export class UserSearch {
       newest.orderBy('newest.createdAt', 'DESC').addOrderBy('newest.userId', 'DESC').limit(MOST_RECENT);
       return `user.userId IN ${newest.getQuery()}`;
     });
-    const found = await readNewest(recent, 'place', most);
-    return found.length === most ? found : readNewest(select().query, 'place', most);
+    const found = await readNewest(recent, 'place');
+    return found.length === most ? found : readNewest(select().query, 'place');
   }
 
   private select(filter: UserFilter): UserQuery {
@@ -158,29 +209,22 @@ export class UserSearch {
   }
 }
 
-/** Condition: the address begins with that of `addressRange`. */
+/** Condition: the address begins with `begin`. */
 const BEGINS = '(user.emailKey >= :begin AND user.emailKey < :end)';
-
-function addressRange(prefix: string): { begin: string; end: string } {
-  const begin = addressKey(prefix);
-  return { begin, end: begin + LAST };
-}
-
-async function findByEmail(query: UserQuery, most: number, after?: SearchPlace): Promise<Found[]> {
-  if (after) query.andWhere('(user.emailKey, user.userId) > (:key, :id)', after);
-  const users = await query.orderBy('user.emailKey').addOrderBy('user.userId').limit(most).getMany();
-  return users.map((user) => ({ user, by: 'email', key: user.emailKey!, id: user.userId }));
-}
 
 /** Condition: a user is behind the place `key`, `id` in the list of the newest. */
 function before(user: string): string {
   return `(${user}.createdAt, ${user}.userId) < (${timeAt(':key')}, :id)`;
 }
 
-/** @param time by which the list is sorted: a column, or `place`, an expression that no index has */
-async function readNewest(query: UserQuery, time: string, most: number): Promise<Found[]> {
-  query.orderBy(time, 'DESC').addOrderBy('user.userId', 'DESC').limit(most);
-  // `place` is exact: a Date has no microseconds.
-  const { entities, raw } = await query.getRawAndEntities<{ place: string }>();
-  return entities.map((user, i) => ({ user, by: 'created', key: raw[i]!.place, id: user.userId }));
+async function readByEmail(query: UserQuery, most: number, after?: SearchPlace): Promise<Found[]> {
+  if (after) query.andWhere('(user.emailKey, user.userId) > (:key, :id)', after);
+  query.addSelect('(user.emailKey)', 'place').orderBy('user.emailKey').addOrderBy('user.userId');
+  return read(query, 'email', most);
+}
+
+/** @param query that selects `place`, since a Date has no microseconds */
+async function read(query: UserQuery, by: SearchOrder, most: number): Promise<Found[]> {
+  const { entities, raw } = await query.limit(most).getRawAndEntities<{ place: string }>();
+  return entities.map((user, i) => ({ user, by, key: raw[i]!.place, id: user.userId }));
 }

@@ -1,4 +1,8 @@
-import { LONGEST_KEY, searchKey, startOf } from './search-key.js';
+import { addressKey } from '../platform/config/urls/email-address.js';
+import type { User } from './user.entity.js';
+
+/** Characters of a key, so that any key fits into an index: UTF-16 units. */
+const LONGEST_KEY = 255;
 
 /** Words by which a user is found: those of the name come first. */
 const MOST_WORDS = 12;
@@ -30,6 +34,13 @@ export function searchedWords(text: string): string[] {
     .slice(0, MOST_SEARCHED);
 }
 
+/** Whether a search for the beginnings of words, or of the whole address, finds a user. */
+export function isFoundBy({ username, email, emailKey }: User, prefix: string): boolean {
+  if (emailKey?.startsWith(addressKey(prefix))) return true;
+  const [own, words] = [wordKeys(username, email), searchedWords(prefix)];
+  return words.length > 0 && own.some((key) => words.every((word) => ` ${key}`.includes(` ${word}`)));
+}
+
 /** Apostrophes are no end of a word: `O'Brien` is found by `obrien`. Text without letters is one word. */
 function wordsIn(text: string): string[] {
   const key = plainKey(text).replaceAll(APOSTROPHES, '');
@@ -49,4 +60,20 @@ function plainKey(text: string): string {
 function longest(words: readonly string[]): string[] {
   const each = [...new Set(words)];
   return each.filter((word) => !each.some((other) => other !== word && other.startsWith(word)));
+}
+
+/**
+ * Returns the key by which words of a name or an e-mail address are searched (`user_words`): without
+ * differences of case, width and composition. Upper case, since lower case depends on the place in the word
+ * (Greek sigma); the Turkish letters `İ` and `ı` count as `I`, as people type them. The key of a prefix is a
+ * prefix of the key, unless a combining character follows.
+ */
+export function searchKey(text: string): string {
+  const key = text.normalize('NFKC').toLowerCase().toUpperCase().replaceAll('I\u0307', 'I');
+  return startOf(key, LONGEST_KEY);
+}
+
+/** Returns the begin of a text, without half a character. @param most UTF-16 units */
+function startOf(text: string, most: number): string {
+  return text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
 }

@@ -9,25 +9,26 @@ import { Sql } from '../platform/database/sql.js';
 import { UserLifecycles } from './user-lifecycle.js';
 import { ClaimsChangesStore } from './claims-changes.store.js';
 import { ClaimsStore } from './claims.store.js';
+import { StoredUserLocks } from './lock-user.js';
 import { MeController } from './me.controller.js';
-import { StoredUserLocks } from './stored-user-locks.js';
-import { CitusUserChanges } from './user-changes.citus.js';
-import { UserChanges } from './user-changes.store.js';
+import { MOST_CHANGED, UserChanges } from './user-changes.store.js';
 import { User } from './user.entity.js';
 import { UserSearch } from './user-search.js';
 import { UserStore } from './user.store.js';
 
+/** Users that one statement locks: on Citus, rows of one node only. */
+const mostLocked = ({ distributed }: Sql): number => (distributed ? 1 : MOST_CHANGED);
+
 const userLocks = {
   provide: UserLocks,
   inject: [Sql],
-  useFactory: ({ distributed }: Sql) => new StoredUserLocks(distributed ? 1 : 1000),
+  useFactory: (sql: Sql) => new StoredUserLocks(mostLocked(sql)),
 };
 
 const userChanges = {
   provide: UserChanges,
   inject: [Sql, AuditStore, Clock],
-  useFactory: ({ distributed }: Sql, ...others: [AuditStore, Clock]): UserChanges =>
-    distributed ? new CitusUserChanges(...others) : new UserChanges(...others),
+  useFactory: (sql: Sql, ...others: [AuditStore, Clock]) => new UserChanges(...others, mostLocked(sql)),
 };
 
 /** Global, since the audit trail, which lies below, needs UserLocks. */

@@ -27,6 +27,7 @@ const CONTENTS: Record<Packed, Contents> = {
     most: 2_350_000,
     files: [
       new RegExp(`^dist/src/(?:[a-z-]+/)*${COMPILED}$`),
+      /^dist\/src\/features\/(?:[a-z-]+\/)*texts\.json$/,
       new RegExp(
         `^dist/packages/(?:adapter-test|check-provider|embedded-postgres)/src/(?:[a-z-]+/)*${COMPILED}$`,
       ),

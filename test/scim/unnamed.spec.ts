@@ -98,7 +98,7 @@ describe('a directory with scim_claim', () => {
 
   it('the name of a removed user is removed', async () => {
     const { user_id } = await signIn(service.url, newUser(`E-${randomUUID()}`));
-    const text = `SELECT FROM user_words WHERE user_id = $1 AND word LIKE 'name %'`;
+    const text = `SELECT FROM user_words WHERE user_id = $1 AND word LIKE 'name:%'`;
     expect(await query(service.databaseUrl, text, [user_id])).toHaveLength(1);
     await bearer(service.url, SERVICE_KEY).delete(`/users/${user_id}`).expect(204);
     expect(await query(service.databaseUrl, text, [user_id])).toEqual([]);

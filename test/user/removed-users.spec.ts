@@ -30,6 +30,7 @@ import { KeyStore } from '../../src/token/keys/key.store.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { Session } from '../../src/token/sessions/session.entity.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
+import { UserChanges } from '../../src/user/user-changes.store.js';
 import { UserWord } from '../../src/user/user-word.entity.js';
 import { User } from '../../src/user/user.entity.js';
 import { ClaimsStore } from '../../src/user/claims.store.js';
@@ -105,13 +106,14 @@ describe.each([
     codes = new AuthorizationCodes(dataSource, sql, new SealedIdentities(idTokens));
     devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
     const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
+    const changes = new UserChanges(audit, { now: () => Date.now() } as Clock, NO_FEATURES, 1);
     users = new UsersService(
       signOuts,
       devices,
       history,
       presence,
       codes,
-      new ClaimsStore(sql, history, { now: () => Date.now() } as Clock, audit, {} as Settings),
+      new ClaimsStore(sql, history, {} as Clock, changes, {} as Settings),
       new UserStore(sql, dataSource.getRepository(User), NO_FEATURES),
       new SessionStore(sql, dataSource),
       new KeyStore(dataSource, audit, { secretKey, accessTokenTtl: 600 }),

@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { makeAccount, shared } from './account.js';
+import { LatchkeyError } from './latchkey-error.js';
 import type { Call } from './service/service.js';
 
 const device = (id: number) => ({ device_id: String(id), current: false, online: false });
@@ -8,8 +9,8 @@ const device = (id: number) => ({ device_id: String(id), current: false, online:
 function accountOf(...pages: object[]) {
   const api = jest.fn((_method: string, _path: string) => Promise.resolve(pages.shift()));
   const account = makeAccount(
+    LatchkeyError,
     api as unknown as Call,
-    (() => undefined) as never,
     {} as never,
     { expectClaims: () => undefined },
     () => undefined,

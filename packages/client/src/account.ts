@@ -1,26 +1,26 @@
-import { LatchkeyError } from './latchkey-error.js';
+import type { LatchkeyError } from './latchkey-error.js';
 import type { Device, DeviceRequest, Latchkey, User } from './latchkey.js';
 import type { Post } from './service/post.js';
 import type { Call } from './service/service.js';
-import type { Leave } from './tokens/sign-out.js';
 import type { Refresher } from './tokens/refresher.js';
 import type { TokenKeeper } from './tokens/tokens.js';
 
 export type Account = Pick<
   Latchkey,
-  'me' | 'devices' | 'renameDevice' | 'removeDevice' | 'deviceRequests' | 'decideDeviceRequest'
+  'me' | 'devices' | 'renameDevice' | 'deviceRequests' | 'decideDeviceRequest'
 >;
 
 /**
- * The calls about the user and the devices.
+ * The calls about the user and the devices. This file is loaded with the first one, and imports nothing of the main file.
+ * @param Failure LatchkeyError
  * @param api calls the service with the token
  * @param post posts to the service with a proof
  * @param authorizedFetch adds the token, and asks the user to sign in again if the service wants it
  * @param isConnected whether this client's channel is connected; undefined without a channel
  */
 export function makeAccount(
+  Failure: typeof LatchkeyError,
   api: Call,
-  leave: Leave,
   keeper: TokenKeeper,
   { expectClaims }: Pick<Refresher, 'expectClaims'>,
   isConnected: () => boolean | undefined,
@@ -36,7 +36,7 @@ export function makeAccount(
   const pagesFrom = async (query: string): Promise<Device[]> => {
     const page = await api<{ devices: Device[]; next_cursor?: string }>('GET', '/devices' + query);
     const { devices, next_cursor: more } = page; // the cursor is safe in a URL
-    if (!Array.isArray(devices)) throw new LatchkeyError('unexpected_answer');
+    if (!Array.isArray(devices)) throw new Failure('unexpected_answer');
     return more ? devices.concat(await pagesFrom('?cursor=' + more)) : devices;
   };
   const list = shared(() => pagesFrom(''));
@@ -67,7 +67,6 @@ export function makeAccount(
         return decide(); // a step-up has made another session, with another key
       });
     },
-    removeDevice: (id) => leave('DELETE', `/devices/${id}`, id === keeper.get()?.device_id),
   };
 }
 

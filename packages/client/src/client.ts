@@ -1,4 +1,4 @@
-import { makeAccount } from './account.js';
+import type { Account } from './account.js';
 import { adviseOnArrival, adviseOnCallback, adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
 import type { Channel } from './channel/channel-events.js';
 import { makeConnection, ownSockets } from './channel/connect.js';
@@ -60,7 +60,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const report = (path: string, body: object): void => {
     call('POST', path, body).catch(() => undefined);
   };
-  const keys = makeKeys(key, clock);
+  const keys = makeKeys(key);
   const post = makePost(call, keys, clock);
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel has none
   const notifyTabs = (ended: boolean): void => tabs?.postMessage(ended);
@@ -88,7 +88,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     const advise = IS_DEVELOPMENT ? adviseOnArrival : undefined;
     const alone = (work: () => Promise<void>): Promise<void> => exclusive(key, work);
     const parts = [LatchkeyError, base64url, stored, loadStepUp, alone, advise] as const;
-    return makeRequests(parts, options, call, post, report, keys, keeper);
+    return makeRequests(parts, options, call, post, report, keys, clock, keeper);
   };
   const progress = (step: SignInStep): void => emit('progress', step);
   const signingIn = makeSignIn(options, providers, loadRequests, memory, texts, progress, report);
@@ -107,11 +107,25 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const connection = makeConnection(options.loadSocketIo ?? ownSockets, (openChannel, io, { offset, id }) =>
     openChannel([[after, backoff, onWake], makeEvents()], url, io, offset, id, refresher, endSession),
   );
-  const account = makeAccount(api, leave, keeper, refresher, connection.isConnected, post, authorizedFetch);
+  let account: Promise<Account> | undefined;
+  const loadAccount = (): Promise<Account> => {
+    account ??= import('./account.js').then(({ makeAccount }) =>
+      makeAccount(LatchkeyError, api, keeper, refresher, connection.isConnected, post, authorizedFetch),
+    );
+    account.catch(() => (account = undefined)); // the next call tries again
+    return orNetworkError(account);
+  };
+  const inAccount =
+    <Parameters extends unknown[], Result>(
+      find: (loaded: Account) => (...parameters: Parameters) => Promise<Result>,
+    ) =>
+    async (...parameters: Parameters): Promise<Result> =>
+      find(await loadAccount())(...parameters);
+  const me = inAccount((loaded) => loaded.me);
   /** Loads a missing profile in the background. After a failure, the next page that is loaded tries again. */
   const loadProfile = (): void => {
     const saved = keeper.get();
-    if (saved && !saved.profile) account.me().catch(() => undefined);
+    if (saved && !saved.profile) me().catch(() => undefined);
   };
 
   let idleEndsAt: string | null = null;
@@ -263,7 +277,12 @@ export function createClient<Events extends object = any>(options: ClientOptions
       return (await connection.connect(position)) as Channel<Events>;
     }),
     signOut: rejecting(makeSignOut(leave, page)),
-    ...account,
+    me,
+    devices: inAccount((loaded) => loaded.devices),
+    renameDevice: inAccount((loaded) => loaded.renameDevice),
+    removeDevice: (id) => leave('DELETE', `/devices/${id}`, id === keeper.get()?.device_id),
+    deviceRequests: inAccount((loaded) => loaded.deviceRequests),
+    decideDeviceRequest: inAccount((loaded) => loaded.decideDeviceRequest),
     close() {
       refresher.stop();
       cancelProfile?.();

@@ -27,16 +27,14 @@ export type ErrorCode =
   | 'unexpected_answer'
   | (string & {});
 
-/** The messages of the client's own codes. */
+/** Messages of the client's own codes, without those that files loaded later throw. */
 const SENTENCES: Readonly<Record<string, string>> = {
   cancelled: 'The user closed the dialog.',
-  insecure_context: 'Signing in needs https: or localhost.',
   invalid_state: 'The callback belongs to no sign-in of this browser: sign in again.',
   key_unavailable: "The session's key cannot be read: try again later.",
   missing_peer: 'There is no Socket.IO client: set loadSocketIo.',
   network: 'There is no answer: try again later.',
   no_browser: 'This needs a page in a browser.',
-  other_user: 'Another user has signed in.',
   signed_out: 'No user is signed in.',
   unexpected_answer: 'The answer is not from the service.',
 };

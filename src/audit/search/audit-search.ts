@@ -2,20 +2,50 @@ import { Injectable } from '@nestjs/common';
 import { placeOf } from '../../platform/database/page.js';
 import { formatCursor, parseCursor, type Place } from '../../platform/http/parameters/cursor.js';
 import type { StoredAuditEvent } from '../audit-event.entity.js';
-import { toAuditEvent } from '../audit-event.js';
+import { NO_USER, toAuditEvent } from '../audit-event.js';
 import { AuditWalks } from './audit-walks.js';
-import type { AuditDto, AuditEvents } from './audit.dto.js';
+import type {
+  AuditCount,
+  AuditCounts,
+  AuditCountsDto,
+  AuditDto,
+  AuditEvents,
+  AuditFilters,
+} from './audit.dto.js';
 
 /**
  * Events that one page reads at most, whether they match or not: some 50 ms; a quarter of them by an index.
  */
-const WALK = 20_000;
+const PAGE_WALK = 20_000;
+/** Events that one call counts at most, whether they match or not. */
+const COUNT_WALK = 100_000;
+
+/** Keys that are distinguished: clients may report any error. */
+const MOST_KEYS = 100;
+/** Hours that are distinguished: 31 days. */
+const MOST_HOURS = 744;
+const HOUR_MS = 3_600_000;
+
+const KEYS = {
+  error: 'error',
+  event: 'event',
+  provider: 'provider',
+  hour: `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:00:00.000"Z"')`,
+} as const;
+const PERSON = `CASE WHEN user_id <> '${NO_USER}' THEN user_id::text ELSE coalesce(provider_user_id, address) END`;
 
 type Found = StoredAuditEvent & Place & { readonly is_end: boolean; readonly fits: boolean };
 
+interface Counted {
+  readonly counts: AuditCount[];
+  /** Whether all were read, and the time of the oldest that was. */
+  readonly is_all: boolean;
+  readonly oldest: Date | null;
+}
+
 /**
- * Searches the audit trail, newest first (docs/audit.md#search). The time of a search does not depend on the
- * number of events that match.
+ * Searches the audit trail, and counts it, newest first (docs/audit.md#search). The time does not depend on
+ * the number of events that match.
  */
 @Injectable()
 export class AuditSearch {
@@ -28,7 +58,7 @@ export class AuditSearch {
     const rows = await this.walks.read<Found>(
       query,
       parseCursor(query.cursor),
-      WALK,
+      PAGE_WALK,
       ({ events, matches, order }, most) => `
         SELECT *, ${placeOf('at')} AS place FROM (
           SELECT *, (${matches}) AS fits, row_number() OVER (ORDER BY ${order}) = ${most} AS is_end
@@ -42,5 +72,40 @@ export class AuditSearch {
       .slice(0, limit)
       .map(({ place: _place, is_end: _end, fits: _fits, ...row }) => toAuditEvent(row));
     return { events, next_cursor: last && formatCursor(last) };
+  }
+
+  /** Counts the newest events (docs/audit.md#counts). @param now milliseconds since the epoch */
+  async count({ by, ...filters }: AuditCountsDto, now: number): Promise<AuditCounts> {
+    const end = filters.until === undefined ? now : Date.parse(filters.until);
+    const until = new Date(end).toISOString();
+    const earliest = by === 'hour' ? end - MOST_HOURS * HOUR_MS : -Infinity;
+    const begin = Math.max(Date.parse(filters.since ?? '') || -Infinity, earliest);
+    const since = Number.isFinite(begin) ? new Date(begin).toISOString() : undefined;
+    const range: AuditFilters = { ...filters, until };
+    if (since !== undefined) range.since = since;
+    if (by === 'error') range.result ??= 'refused'; // only refusals have an error, and an index
+    const [keys, order] = by === 'hour' ? [MOST_HOURS + 1, 'key'] : [MOST_KEYS, 'attempts DESC, key'];
+    const [counted] = await this.walks.read<Counted>(
+      range,
+      undefined,
+      COUNT_WALK,
+      ({ events, matches }, most) => `
+        WITH walked AS MATERIALIZED (
+          SELECT at, CASE WHEN ${matches} THEN ${KEYS[by]} END AS key, ${PERSON} AS person
+          FROM (${events} LIMIT ${most}) AS events
+        ), frequent AS (
+          SELECT key FROM walked WHERE key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key LIMIT ${keys}
+        ), counts AS (
+          SELECT CASE WHEN key IN (SELECT key FROM frequent) THEN key ELSE 'other' END AS key,
+            count(*) AS attempts, count(DISTINCT person) AS people
+          FROM walked WHERE key IS NOT NULL GROUP BY 1
+        )
+        SELECT count(*) < ${most} AS is_all, min(at) AS oldest,
+          (SELECT coalesce(json_agg(counts ORDER BY ${order}), '[]') FROM counts) AS counts
+        FROM walked`,
+    );
+    const { counts, is_all, oldest } = counted!;
+    const reached = is_all && since !== undefined ? since : (oldest?.toISOString() ?? until);
+    return { counts, since: reached, until };
   }
 }

@@ -1,12 +1,12 @@
 import { Controller, Get, Headers, Query, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { Clock } from '../../platform/database/clock.js';
 import { HeavyReads } from '../../platform/database/heavy-reads.js';
 import { answerWithStream } from '../../platform/http/event-stream.js';
 import { parseCursor } from '../../platform/http/parameters/cursor.js';
 import { Requires, ServiceKeyOnly } from '../../platform/http/access.js';
 import { type Origin, RequestOrigin } from '../audit-event.js';
 import { AuditStreams } from '../audit-streams.js';
-import { AuditCounter } from './audit-counter.js';
 import { AuditCountsDto, AuditDto, KnownEvent, type AuditCounts, type AuditEvents } from './audit.dto.js';
 import { AuditSearch } from './audit-search.js';
 
@@ -15,8 +15,8 @@ import { AuditSearch } from './audit-search.js';
 export class AuditController {
   constructor(
     private readonly search: AuditSearch,
-    private readonly counter: AuditCounter,
     private readonly streams: AuditStreams,
+    private readonly clock: Clock,
     private readonly reads: HeavyReads,
   ) {}
 
@@ -48,7 +48,7 @@ export class AuditController {
     @Query(KnownEvent) query: AuditCountsDto,
     @RequestOrigin() { actor }: Origin,
   ): Promise<AuditCounts> {
-    return this.reads.run(actor, () => this.counter.count(query));
+    return this.reads.run(actor, () => this.search.count(query, this.clock.now()));
   }
 
   /**

@@ -1,6 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { HOURS, SignInCounts } from '../../audit/sign-in-counts.js';
-import { HOUR_MS } from '../../audit/sign-in-tallies.js';
+import { SignInCounts, type CountedHour, type CountedSignIns } from '../../audit/sign-in-counts.js';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { CachedReading } from '../../platform/database/limits.js';
 import { listed } from '../../provider/listed-provider.js';
@@ -38,38 +37,58 @@ export class OverviewController {
    */
   @Get()
   async overview(): Promise<Overview> {
-    const [{ tallies, countedFrom, firstHour }, users, usersOnline, liveSessions] = await Promise.all([
+    const [hours, users, usersOnline, liveSessions] = await Promise.all([
       this.counts.read(),
       this.totals.users.get(),
       this.online.get(),
       this.totals.liveSessions.get(),
     ]);
-    const hours = Array.from({ length: HOURS }, (_, i) => firstHour + i * HOUR_MS);
     return {
-      hours: hours.map((hour) => ({
+      hours: hours.map(({ hour, counts }) => ({
         hour: new Date(hour).toISOString(),
-        sign_ins: hour < countedFrom ? null : tallies.sum('sign_in', hour),
-        refusals: hour < countedFrom ? null : tallies.sum('sign_in_refused', hour),
+        sign_ins: counts ? sum(counts, 'sign_in') : null,
+        refusals: counts ? sum(counts, 'sign_in_refused') : null,
       })),
-      refusals: tallies.refusals(hours[HOURS - DAY_HOURS]!, MOST_REFUSALS),
+      refusals: mostRefusals(hours.slice(-DAY_HOURS)),
       users,
       users_online: usersOnline,
       live_sessions: liveSessions,
       providers: this.providers.list().map((provider) => {
         const { name, label } = listed(provider);
-        const { successAt, failureAt, error } = tallies.last(name);
+        const counts = countsOf(hours).filter((one) => one.provider === name);
+        const success = latest(counts, 'sign_in');
+        const failure = latest(counts, 'sign_in_refused');
         return {
           name,
           label,
-          last_success_at: rfc3339(successAt),
-          last_failure_at: rfc3339(failureAt),
-          last_error: error,
+          last_success_at: success && new Date(success.last).toISOString(),
+          last_failure_at: failure && new Date(failure.last).toISOString(),
+          last_error: failure && failure.error,
         };
       }),
     };
   }
 }
 
-function rfc3339(time: number): string | null {
-  return time === 0 ? null : new Date(time).toISOString();
+function countsOf(hours: readonly CountedHour[]): CountedSignIns[] {
+  return hours.flatMap(({ counts }) => counts ?? []);
+}
+
+function sum(counts: readonly CountedSignIns[], event: CountedSignIns['event']): number {
+  return counts.reduce((total, one) => total + (one.event === event ? one.events : 0), 0);
+}
+
+function mostRefusals(hours: readonly CountedHour[]): Overview['refusals'] {
+  const byError = new Map<string, number>();
+  for (const { event, error, events } of countsOf(hours)) {
+    const name = error ?? 'other';
+    if (event === 'sign_in_refused') byError.set(name, (byError.get(name) ?? 0) + events);
+  }
+  const all = [...byError].map(([error, count]) => ({ error, count }));
+  return all.toSorted((one, other) => other.count - one.count).slice(0, MOST_REFUSALS);
+}
+
+function latest(counts: readonly CountedSignIns[], event: CountedSignIns['event']): CountedSignIns | null {
+  const own = counts.filter((one) => one.event === event);
+  return own.toSorted((one, other) => other.last - one.last)[0] ?? null;
 }

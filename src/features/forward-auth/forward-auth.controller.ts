@@ -5,8 +5,7 @@ import { ForwardAuthDto } from './forward-auth.dto.js';
 import { ForwardAuth } from './forward-auth.service.js';
 
 /**
- * For reverse proxies. Each method and each path below are this one
- * (unify-forwarded.ts).
+ * For reverse proxies. Each method and each path below are this one (forward-auth.feature.ts).
  */
 @ForwardedToken()
 @Controller('forward-auth')

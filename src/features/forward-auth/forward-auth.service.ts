@@ -1,14 +1,24 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../platform/database/clock.js';
 import { describeCuts } from '../../identity/claim-limits.js';
+import { listClaim, type Claims } from '../../identity/claims.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { ForwardAuthDto } from './forward-auth.dto.js';
 import { identityHeaders, MOST_BYTES } from './identity-headers.js';
-import { requireLists, requireRecent } from './requirements.js';
 
 /** Logged cuts of headers, by user and version of the claims. */
 const MOST_LOGGED = 10_000;
+
+/** Seconds, as at a sign-in (docs/guides/step-up.md#from-the-provider). */
+const TOLERANCE_S = 60;
+
+/** How and when the user authenticated, as the access token says. */
+export interface Authentication {
+  readonly auth_time?: number | undefined;
+  readonly acr?: string | undefined;
+}
 
 @Injectable()
 export class ForwardAuth {
@@ -42,4 +52,43 @@ export class ForwardAuth {
     }
     return headers;
   }
+}
+
+/**
+ * @param claims effective claims of the user
+ * @throws OAuthError `insufficient_scope` without one of the roles, or one of the groups
+ */
+export function requireLists({ role, group }: ForwardAuthDto, claims: Claims): void {
+  if (hasOne(claims, 'roles', role) && hasOne(claims, 'groups', group)) return;
+  throw new OAuthError('insufficient_scope', 'the user does not have the right to do this', {
+    headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
+  });
+}
+
+/**
+ * @param now seconds since the epoch
+ * @throws OAuthError `insufficient_user_authentication`
+ */
+export function requireRecent(
+  { max_age, acr }: ForwardAuthDto,
+  { auth_time, acr: found }: Authentication,
+  now: number,
+): void {
+  const age = auth_time === undefined ? Infinity : now - auth_time;
+  const isRecent = max_age === undefined || (age <= Number(max_age) + TOLERANCE_S && age >= -TOLERANCE_S);
+  if (isRecent && (acr === undefined || (found !== undefined && acr.split(' ').includes(found)))) return;
+  const needed = [
+    'error="insufficient_user_authentication"',
+    ...(max_age === undefined ? [] : [`max_age="${Number(max_age)}"`]),
+    ...(acr === undefined ? [] : [`acr_values="${acr}"`]),
+  ];
+  throw new OAuthError('insufficient_user_authentication', 'the user has to sign in again for this', {
+    headers: { 'WWW-Authenticate': `Bearer ${needed.join(', ')}` }, // RFC 9470 §3
+  });
+}
+
+function hasOne(claims: Claims, list: string, needed: string | string[] | undefined): boolean {
+  if (needed === undefined) return true;
+  const found = new Set(listClaim(claims, list));
+  return [needed].flat().some((one) => found.has(one));
 }

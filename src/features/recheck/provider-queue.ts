@@ -18,7 +18,7 @@ const MOST_IN_FLIGHT = 200;
 const SLOW_MS = 1250;
 /** Slices of due users that one run looks at: most of their sessions may be idle. */
 const MOST_SLICES = 10;
-/** Longer than the pauses between attempts (pauses.ts): a failure after that is a new one. */
+/** Longer than the pauses between attempts (recheck.ts): a failure after that is a new one. */
 const WORKS_AFTER_MS = 1_200_000;
 /** A longer delay, in seconds, is logged as a warning. */
 const LATE_S = 60;

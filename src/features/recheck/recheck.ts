@@ -15,7 +15,6 @@ import type { Provider } from '../../provider/provider.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { CheckStore } from './check.store.js';
-import { nextAttempt } from './pauses.js';
 import type { ProviderCheck } from './provider-check.entity.js';
 import { ProviderTokens } from './provider-tokens.js';
 
@@ -24,6 +23,10 @@ export type Outcome = { readonly answered: true } | { readonly answered: false; 
 
 /** Attempts to store a new refresh token, a second apart: the lease is longer. */
 const TRIES = 30;
+
+/** Seconds before the second attempt; each later pause is twice as long. */
+const SHORTEST_S = 10;
+const LONGEST_S = 600;
 
 /** Asks a provider about one user, and applies the answer. */
 @Injectable()
@@ -131,4 +134,22 @@ export class Recheck {
     }
     return { answered: true };
   }
+}
+
+/**
+ * Returns when a provider that did not answer is asked about a user again: in growing pauses, and once more
+ * when the grace ends. Up to a fifth of a pause is random, so that many users do not become due at once.
+ * @param attempts that have failed before this one
+ * @param now milliseconds
+ */
+export function nextAttempt(
+  attempts: number,
+  now: number,
+  failingSince: Date,
+  graceS: number,
+  random = Math.random(),
+): Date {
+  const pause = Math.min(SHORTEST_S * 2 ** Math.min(attempts, 10), LONGEST_S) * (1 - random / 5);
+  const graceEnd = failingSince.getTime() + 1000 * graceS;
+  return new Date(Math.min(now + 1000 * pause, Math.max(graceEnd, now)));
 }

@@ -1,9 +1,6 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import axios, { type Axios } from 'axios';
 import { isBelowNoProxy, isThisMachine, namesProxy } from '../../platform/config/urls/urls.js';
-import { axiosOverUndici } from './undici-adapter.js';
+import { axiosOverUndici, axiosThroughProxy, type HttpClient } from './http-clients.js';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 const USUAL_HEADERS = { Accept: 'application/json' };
@@ -36,9 +33,9 @@ export interface ProviderResponse {
  */
 @Injectable()
 export class ProviderHttp implements OnApplicationShutdown {
-  private readonly proxied = namesProxy() ? axiosThroughProxy() : undefined;
-  /** Created with the first request, see undici-adapter.ts. */
-  private usual?: ReturnType<typeof axiosOverUndici>;
+  private readonly proxied = namesProxy() ? axiosThroughProxy(MAX_ANSWER_BYTES) : undefined;
+  /** Created with the first request, see http-clients.ts. */
+  private usual?: HttpClient;
 
   /**
    * Sends a request.
@@ -73,39 +70,15 @@ export class ProviderHttp implements OnApplicationShutdown {
 
   /** Exchanges may be in flight until the last request has been answered. */
   async onApplicationShutdown(): Promise<void> {
-    this.proxied?.close();
+    await this.proxied?.close();
     await this.usual?.close();
   }
 
-  private clientFor(url: string, direct = false): Axios {
+  private clientFor(url: string, direct = false): HttpClient['http'] {
     if (this.proxied && !direct && !isThisMachine(url) && !isBelowNoProxy(url)) return this.proxied.http;
     this.usual ??= axiosOverUndici(MAX_ANSWER_BYTES);
     return this.usual.http;
   }
-}
-
-/** axios with its own adapter, which supports ports, wildcards and networks of NO_PROXY; undici does not. */
-function axiosThroughProxy(): { http: Axios; close: () => void } {
-  const keepAlive = { keepAlive: true, timeout: 4000 }; // less than a usual server, as in undici-adapter.ts
-  const [httpAgent, httpsAgent] = [new HttpAgent(keepAlive), new HttpsAgent(keepAlive)];
-  const http = axios.create({
-    httpAgent,
-    httpsAgent,
-    adapter: 'http',
-    maxRedirects: 0, // secrets and codes go to the configured address only
-    maxContentLength: MAX_ANSWER_BYTES,
-    responseType: 'arraybuffer',
-    decompress: false,
-    validateStatus: () => true,
-    transformRequest: [(body: string) => body], // axios would append a charset
-  });
-  return {
-    http,
-    close: () => {
-      httpAgent.destroy();
-      httpsAgent.destroy();
-    },
-  };
 }
 
 /**

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { PresenceStore } from '../../channel/presence.store.js';
-import { answer } from '../../platform/http/answer.js';
 import { browserOf } from '../../platform/http/user-agent.js';
 import { SessionStore, type SessionRow } from './session.store.js';
-import { SessionView, type SessionList } from './sessions.dto.js';
+import type { SessionList, SessionView } from './sessions.dto.js';
 
 /** Live sessions of one user. */
 @Injectable()
@@ -38,5 +37,5 @@ export class SessionService {
 
 function toView(row: SessionRow, provider: string, onlineDevices: ReadonlySet<string | null>): SessionView {
   const online = onlineDevices.has(row.device_id);
-  return answer(SessionView, { ...row, provider, online, ...browserOf(row.user_agent) });
+  return { ...row, provider, online, ...browserOf(row.user_agent) };
 }

@@ -3,7 +3,6 @@ import { calculateJwkThumbprint, EmbeddedJWK, jwtVerify, type JWK } from 'jose';
 import { makeClock } from './clock.js';
 import type { Keys } from '../tokens/keys.js';
 import { makePost, type Post } from './post.js';
-import { CURVE } from './proof.js';
 import { makeCall } from './service.js';
 
 const BINDING = { issuer: 'https://id.example', key: 'mine' };
@@ -20,7 +19,7 @@ let pair: CryptoKeyPair;
 let post: Post;
 
 beforeAll(async () => {
-  pair = await crypto.subtle.generateKey(CURVE, false, ['sign']);
+  pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
 });
 beforeEach(() => {
   [proofs, ahead, answers, slept, nap] = [[], 0, [], 0, 0];

@@ -1,5 +1,4 @@
 /** ES256 (RFC 7518 §3.4): the only algorithm that the service accepts. */
-export const CURVE = { name: 'ECDSA', namedCurve: 'P-256' };
 const ES256 = { name: 'ECDSA', hash: 'SHA-256' };
 
 /**

@@ -1,6 +1,7 @@
 import type { adviseOnArrival } from '../advice.js';
 import type { LatchkeyError } from '../latchkey-error.js';
 import type { ClientOptions } from '../options.js';
+import type { Clock } from '../service/clock.js';
 import type { Post } from '../service/post.js';
 import type { base64url } from '../service/proof.js';
 import type { Call } from '../service/service.js';
@@ -10,6 +11,12 @@ import type { stored } from '../tokens/storage.js';
 import type { TokenKeeper, Tokens } from '../tokens/tokens.js';
 import type { RequestedSignIn, CallbackQuery, PendingSignIn, Report } from './callback.js';
 import { deviceId, deviceName } from './device.js';
+
+/**
+ * Keys per browser. A sign-out removes the session's key; beyond this number, the oldest keys of other sessions are removed (tabs
+ * that were closed, sessions that were replaced).
+ */
+const MAX_KEYS = 1000;
 
 /** What the main file passes. This file, which is loaded with the dialog, imports nothing of it: shared code would become a third file. */
 type Parts = readonly [
@@ -33,11 +40,13 @@ export function makeRequests(
   post: Post,
   report: Report,
   keys: Keys,
+  clock: Clock,
   keeper: TokenKeeper,
 ) {
   /** Makes a PKCE verifier of 256 random bits, and its S256 challenge (RFC 7636). */
   const makePkce = async (): Promise<{ verifier: string; challenge: string }> => {
-    if (!globalThis.crypto?.subtle) throw new Failure('insecure_context');
+    if (!globalThis.crypto?.subtle)
+      throw new Failure('insecure_context', 'Signing in needs https: or localhost.');
     const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
     const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
     return { verifier, challenge: encode(hash) };
@@ -86,7 +95,7 @@ export function makeRequests(
       const { verifier: code_verifier, issuer } = sent;
       const redirect_uri = arrivalOf(sent.redirectUri, at, advise);
       const device_id = deviceId(store);
-      const key = issuer && (await keys.make());
+      const key = issuer && (await makeKey(keys, clock));
       const bound = issuer && key ? { binding: { issuer, key } } : {};
       const body = { code, state, iss, device_id, redirect_uri, code_verifier, device_name };
       const run = async (): Promise<void> => {
@@ -106,6 +115,26 @@ export function makeRequests(
       }
     },
   };
+}
+
+/** Makes and stores the key of a session. @returns its name; undefined if the browser cannot keep keys */
+async function makeKey(keys: Keys, clock: Clock): Promise<string | undefined> {
+  try {
+    const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
+    // Sorts by age, by the service's clock.
+    const name = `${Math.floor(clock.now())}-${crypto.randomUUID()}`;
+    await keys.add(name, pair, (all) => {
+      const names = all.getAllKeys();
+      names.onsuccess = () => {
+        const oldest = names.result.at(1 - MAX_KEYS) as string | undefined;
+        // Never the new key: right after a redirect the service's time is unknown.
+        if (oldest && oldest < name) all.delete(IDBKeyRange.upperBound(oldest, true));
+      };
+    });
+    return name;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -83,7 +83,7 @@ export function replace(
   const revoke = (token: string, reason: string): void => report('/oauth2/revoke', { token, reason });
   if (user_id !== user) {
     revoke(refresh_token, 'user');
-    throw new Failure('other_user');
+    throw new Failure('other_user', 'Another user has signed in.');
   }
   if (before?.user_id !== user) return {};
   setTimeout(() => revoke(before.refresh_token, 'replaced'), VISIBLE);

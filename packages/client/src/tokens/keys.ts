@@ -1,13 +1,6 @@
 import { LatchkeyError } from '../latchkey-error.js';
-import type { Clock } from '../service/clock.js';
-import { CURVE } from '../service/proof.js';
 import { after } from '../service/timer.js';
 
-/**
- * Keys per browser. A sign-out removes the session's key; beyond this number, the oldest keys of other sessions are removed (tabs
- * that were closed, sessions that were replaced).
- */
-const MAX_KEYS = 1000;
 /** Seconds. Safari's IndexedDB sometimes never answers. */
 const TIMEOUT = 3;
 const STORE = 'keys';
@@ -18,30 +11,17 @@ export type Keys = ReturnType<typeof makeKeys>;
  * The keys of this browser's sessions. No script can read the private part, so a copy of the storage is useless elsewhere.
  * @param database its name
  */
-export function makeKeys(database: string, clock: Clock) {
+export function makeKeys(database: string) {
   /** The key used last: it survives an IndexedDB that fails until the page is reloaded. */
   let last: { name: string; pair: CryptoKeyPair } | undefined;
   return {
-    /** Makes and stores a key. @returns its name; undefined if the browser cannot keep keys */
-    async make(): Promise<string | undefined> {
-      try {
-        const pair = await crypto.subtle.generateKey(CURVE, false, ['sign']);
-        // Sorts by age, by the service's clock.
-        const name = `${Math.floor(clock.now())}-${crypto.randomUUID()}`;
-        await inDatabase(database, 'readwrite', (keys) => {
-          const names = keys.getAllKeys();
-          names.onsuccess = () => {
-            const oldest = names.result.at(1 - MAX_KEYS) as string | undefined;
-            // Never the new key: right after a redirect the service's time is unknown.
-            if (oldest && oldest < name) keys.delete(IDBKeyRange.upperBound(oldest, true));
-          };
-          return keys.add(pair, name);
-        });
-        last = { name, pair };
-        return name;
-      } catch {
-        return undefined;
-      }
+    /** Stores a key, which requests.ts makes. @param prune removes older keys in the same transaction */
+    async add(name: string, pair: CryptoKeyPair, prune: (keys: IDBObjectStore) => void): Promise<void> {
+      await inDatabase(database, 'readwrite', (keys) => {
+        prune(keys);
+        return keys.add(pair, name);
+      });
+      last = { name, pair };
     },
     /** @throws LatchkeyError `key_lost` if the key is absent, `key_unavailable` if it cannot be read */
     async get(name: string): Promise<CryptoKeyPair> {

@@ -3,13 +3,7 @@ import { layout, type Page } from '../../../platform/http/page/layout.js';
 import { browserOf } from '../../../platform/http/user-agent.js';
 import { showUserCode } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
-import type { DeviceTexts } from './texts/texts.js';
-
-/** Language of a page, and its texts. */
-export interface PageLanguage {
-  readonly tag: string;
-  readonly texts: DeviceTexts;
-}
+import type { PageLanguage } from './languages.js';
 
 const icon = (path: string): Html =>
   html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="${path}" /></svg>`;

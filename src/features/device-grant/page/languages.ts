@@ -1,19 +1,22 @@
+import { readFileSync } from 'node:fs';
 import type { Request } from 'express';
-import { de } from './texts/de.js';
-import { en } from './texts/en.js';
-import { es } from './texts/es.js';
-import { fr } from './texts/fr.js';
-import { it } from './texts/it.js';
-import { ja } from './texts/ja.js';
-import { pt } from './texts/pt.js';
-import type { DeviceTexts } from './texts/texts.js';
-import { zh } from './texts/zh.js';
 
-const LANGUAGES: Readonly<Record<string, DeviceTexts>> = { en, de, es, fr, it, ja, pt, zh };
+type Languages = typeof import('./texts.json');
+/** Texts of the page for devices without a browser. */
+type DeviceTexts = Readonly<Languages['en']>;
+
+/** Language of a page, and its texts. */
+export interface PageLanguage {
+  readonly tag: string;
+  readonly texts: DeviceTexts;
+}
+
+const JSON_TEXTS = readFileSync(new URL('texts.json', import.meta.url), 'utf8');
+// The type of the file: the compiler finds a text that a language lacks.
+const LANGUAGES: Readonly<Record<string, DeviceTexts>> = JSON.parse(JSON_TEXTS) as Languages;
 
 /** Chooses the language of a page by `Accept-Language`; English if none fits. */
-export function chooseLanguage(request: Request): { readonly tag: string; readonly texts: DeviceTexts } {
-  const tags = Object.keys(LANGUAGES);
-  const tag = request.acceptsLanguages(tags) || 'en';
+export function chooseLanguage(request: Request): PageLanguage {
+  const tag = request.acceptsLanguages(Object.keys(LANGUAGES)) || 'en';
   return { tag, texts: LANGUAGES[tag]! };
 }

@@ -15,6 +15,9 @@ import type { ProviderVariables } from './provider-variables.js';
 
 const ROWS = { ...providerKeys, ...adapterKeys };
 
+/** Protocols of the keys of adapters, unless a row names others. */
+const OAUTH: ProviderRow<unknown>['adapters'] = ['oidc', 'oauth2'];
+
 /** Kubernetes sets such variables for a service called `providers-<name>`. */
 const OF_KUBERNETES = /^(?:service_(?:host|port)|port)(?:_|$)/;
 
@@ -67,8 +70,7 @@ export function defaultsToOn(variables: ProviderVariables): 'url' | 'client_id' 
 function parseBuiltIn(source: ProviderSource, own: BuiltInProvider, tables: SettingTables): Complete {
   const set = options(source, { ...tables.ownKeys, ...own.keys });
   const all = { ...own.options, ...set };
-  checkAdapterKeys(source, 'contract', tables, own.keys);
-  checkOwnKeys(source, 'contract', tables);
+  checkKeys(source, 'contract', tables, own.keys);
   const shared = ofEveryProvider(source, tables);
   checkMaps(source, shared, all['claims']);
   checkAllow(source, shared, all['claims']);
@@ -89,8 +91,7 @@ function parseProvider(source: ProviderSource, tables: SettingTables): ProviderS
   const usesSecret = method === 'client_secret';
   const clientSecret = usesSecret ? source.read(ROWS, 'client_secret') : '';
   const isOurs = ADAPTERS.has(adapter);
-  if (isOurs) checkAdapterKeys(source, adapter, tables, tables.builtIn(name)?.keys);
-  checkOwnKeys(source, adapter, tables);
+  checkKeys(source, adapter, tables, tables.builtIn(name)?.keys);
   const shared = ofEveryProvider(source, tables);
   checkMaps(source, shared, source.text('claims'), isOurs);
   checkAllow(source, shared, source.text('claims'));
@@ -169,19 +170,6 @@ function ofEveryProvider(source: ProviderSource, tables: SettingTables): Shared 
   ) as Shared;
 }
 
-/** Refuses keys of other protocols, and keys without the one that they need. */
-function checkOwnKeys(source: ProviderSource, adapter: string, { ownKeys }: SettingTables): void {
-  for (const [key, { adapters, needs }] of Object.entries(ownKeys)) {
-    if (!source.has(key)) continue;
-    if (adapters && !adapters.some((one) => one === protocolOf(adapter))) {
-      const use = `${source.variableOf('adapter')} with an adapter that has it, or remove it`;
-      source.refuse(key, `is not a setting of the adapter ${adapter}`, use);
-    } else if (needs !== undefined && !source.has(needs)) {
-      source.refuse(key, `needs ${needs}`, `${source.variableOf(needs)} as well, or remove it`);
-    }
-  }
-}
-
 /** Returns every key that the service does not read itself, unchanged. */
 function options({ variables }: ProviderSource, ownKeys: object): Readonly<Record<string, string>> {
   const others = [...variables].filter(([key]) => !Object.hasOwn(ownKeys, key));
@@ -189,25 +177,35 @@ function options({ variables }: ProviderSource, ownKeys: object): Readonly<Recor
 }
 
 /**
- * Checks the options of a built-in adapter. A key that is unknown, or of other adapters, is an error.
+ * Refuses keys that are unknown, keys of other adapters, and keys without the one that they need. An adapter of
+ * an integrator has keys of its own.
  * @param further keys of this provider alone
  */
-function checkAdapterKeys(
+function checkKeys(
   source: ProviderSource,
   adapter: string,
-  tables: SettingTables,
+  { ownKeys, providerKeys: rows }: SettingTables,
   further: object = {},
 ): void {
-  const keys = keysOf(adapter);
-  for (const key of keys) source.read(ROWS, key);
-  const names = [...Object.keys(tables.ownKeys), ...keys];
+  const isOwn = (key: string): boolean => Object.hasOwn(ownKeys, key);
+  const fits = (key: string): boolean => {
+    const { adapters = isOwn(key) ? undefined : OAUTH } = rows[key]!;
+    return !adapters || adapters.some((one) => one === protocolOf(adapter));
+  };
   for (const key of source.variables.keys()) {
-    if (names.includes(key) || mappedClaim(key) !== undefined || OF_KUBERNETES.test(key)) continue;
-    if (Object.hasOwn(further, key)) continue;
-    const isOfOthers = Object.hasOwn(ROWS, key);
-    const meant = isOfOthers ? undefined : suggestionFor(key, names, 4);
+    const isOther = mappedClaim(key) !== undefined || OF_KUBERNETES.test(key) || Object.hasOwn(further, key);
+    if (!isOwn(key) && (isOther || !ADAPTERS.has(adapter))) continue;
+    const isKnown = Object.hasOwn(rows, key);
+    if (isKnown && fits(key)) {
+      const { needs } = rows[key]!;
+      if (!isOwn(key)) source.check(rows[key]!, key);
+      if (needs === undefined || source.has(needs)) continue;
+      source.refuse(key, `needs ${needs}`, `${source.variableOf(needs)} as well, or remove it`);
+      continue;
+    }
+    const meant = isKnown ? undefined : suggestionFor(key, Object.keys(rows).filter(fits), 4);
     const problem = `is not a setting of the adapter ${adapter}${meant ? ` (did you mean ${meant}?)` : ''}`;
-    const use = isOfOthers
+    const use = isKnown
       ? `${source.variableOf('adapter')} with an adapter that has it`
       : 'a key of docs/settings.md';
     source.refuse(key, problem, `${use}, or remove it`);
@@ -251,13 +249,6 @@ function checkAllow(source: ProviderSource, shared: Shared, claims: string | und
     const use = `${source.variableOf('claims')} with ${name}=<path>, or another condition`;
     source.refuse('allow', problem, use, `claim:${name}`);
   }
-}
-
-function keysOf(adapter: string): readonly (keyof typeof adapterKeys)[] {
-  return (Object.keys(adapterKeys) as (keyof typeof adapterKeys)[]).filter((key) => {
-    const { adapters = ['oidc', 'oauth2'] }: ProviderRow<unknown> = adapterKeys[key];
-    return adapters.some((one) => one === protocolOf(adapter));
-  });
 }
 
 const isStrong = (secret: string): boolean => secret.length >= 16;

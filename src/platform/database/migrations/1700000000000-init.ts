@@ -10,8 +10,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  *   session.sql.ts).
  * - Pages of `refresh_tokens` have free room, so that a new idle end or last use writes no index (HOT).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
- * - Each order of the search for users is that of an index (user-search.ts). Words of names, and
- *   keys of e-mail addresses (search-key.ts), are compared byte by byte: hence the collation.
+ * - Each order of the search for users is that of an index (user-search.ts). Words of names (user-words.ts)
+ *   and keys of e-mail addresses (email-address.ts) are compared byte by byte: hence the collation.
  * - Presence is advisory, and instances write it again after a crash: its tables are unlogged.
  */
 export class Init1700000000000 implements MigrationInterface {

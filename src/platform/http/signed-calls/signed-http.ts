@@ -10,7 +10,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 /** A connection with a longer answer is closed. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** Loaded with the first call, as in provider/transport/undici-adapter.ts. */
+/** Loaded with the first call, as in provider/transport/http-clients.ts. */
 const load = createRequire(import.meta.url) as (name: 'undici') => typeof Undici;
 
 export interface Answer {

@@ -1,5 +1,13 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { createRequire } from 'node:module';
-import { Axios, AxiosError, CanceledError, type AxiosAdapter, type InternalAxiosRequestConfig } from 'axios';
+import axios, {
+  Axios,
+  AxiosError,
+  CanceledError,
+  type AxiosAdapter,
+  type InternalAxiosRequestConfig,
+} from 'axios';
 import type { Agent, Dispatcher } from 'undici'; // Node 20: version 7 is the last that supports it
 
 /**
@@ -7,6 +15,13 @@ import type { Agent, Dispatcher } from 'undici'; // Node 20: version 7 is the la
  * process ends.
  */
 const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Agent: typeof Agent };
+
+/** No other file knows axios. */
+export interface HttpClient {
+  readonly http: Axios;
+  /** Ends all connections. */
+  readonly close: () => Promise<void> | void;
+}
 
 /**
  * Creates an axios client over undici, which takes a quarter of the CPU of axios' own adapter
@@ -17,7 +32,7 @@ const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Ag
  *   ends all connections
  * @throws if undici cannot be loaded; a later call may succeed
  */
-export function axiosOverUndici(maxBytes: number): { http: Axios; close: () => Promise<void> } {
+export function axiosOverUndici(maxBytes: number): HttpClient {
   const agent = new (load('undici').Agent)(CONNECTIONS);
   const adapter: AxiosAdapter = (config) =>
     new Promise((resolve, reject) => {
@@ -43,6 +58,30 @@ const CONNECTIONS: Agent.Options = {
   headersTimeout: 0,
   bodyTimeout: 0,
 };
+
+/** axios with its own adapter, which supports ports, wildcards and networks of NO_PROXY; undici does not. */
+export function axiosThroughProxy(maxBytes: number): HttpClient {
+  const keepAlive = { keepAlive: true, timeout: 4000 }; // less than a usual server, as above
+  const [httpAgent, httpsAgent] = [new HttpAgent(keepAlive), new HttpsAgent(keepAlive)];
+  const http = axios.create({
+    httpAgent,
+    httpsAgent,
+    adapter: 'http',
+    maxRedirects: 0, // secrets and codes go to the configured address only
+    maxContentLength: maxBytes,
+    responseType: 'arraybuffer',
+    decompress: false,
+    validateStatus: () => true,
+    transformRequest: [(body: string) => body], // axios would append a charset
+  });
+  return {
+    http,
+    close: () => {
+      httpAgent.destroy();
+      httpsAgent.destroy();
+    },
+  };
+}
 
 type Headers = Record<string, string | string[]>;
 type Settle = Parameters<ConstructorParameters<typeof Promise<Awaited<ReturnType<AxiosAdapter>>>>[0]>;

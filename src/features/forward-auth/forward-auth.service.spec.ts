@@ -1,5 +1,5 @@
 import type { ForwardAuthDto } from './forward-auth.dto.js';
-import { requireLists, requireRecent, type Authentication } from './requirements.js';
+import { requireLists, requireRecent, type Authentication } from './forward-auth.service.js';
 
 const claims = { roles: ['editor', 'reader'], groups: ['berlin'], plan: 'pro' };
 

@@ -1,4 +1,4 @@
-import { nextAttempt } from './pauses.js';
+import { nextAttempt } from './recheck.js';
 
 describe('the next attempt', () => {
   const now = Date.parse('2026-11-27T08:00:00Z');

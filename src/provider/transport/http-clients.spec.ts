@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { AxiosError } from 'axios';
 import { answerWith, RawProvider } from '../../../test/support/raw-provider.js';
-import { axiosOverUndici } from './undici-adapter.js';
+import { axiosOverUndici } from './http-clients.js';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 
