@@ -6,11 +6,12 @@ import { PresenceStore } from '../channel/presence.store.js';
 import { Sql } from '../platform/database/sql.js';
 import { OAuthError } from '../platform/errors/oauth-error.js';
 import type { SessionIds } from '../platform/events.js';
+import { answer } from '../platform/http/answer.js';
 import { browserOf } from '../platform/http/user-agent.js';
 import { SessionStore } from '../token/sessions/session.store.js';
 import { lockUser } from '../user/lock-user.js';
 import { DeviceStore, type DeviceRow } from './device.store.js';
-import type { DeviceList, DeviceView } from './devices.dto.js';
+import { DeviceView, type DeviceList } from './devices.dto.js';
 import { byOther, SignOutService, toDeviceFacts } from './sign-out.service.js';
 
 /** Devices of one user. A device of another user counts as unknown. */
@@ -76,17 +77,10 @@ export class DeviceService {
     const among = devices.map(({ device_id: id }) => id);
     const live = await this.sessions.findLiveDevices(userId, { among });
     const online = await this.presence.onlineDevices(userId);
-    return devices.map((row) => ({
-      device_id: row.device_id,
-      device_name: row.device_name,
-      user_agent: row.user_agent,
-      ...browserOf(row.user_agent),
-      address: row.address,
-      created_at: row.created_at,
-      last_seen_at: row.last_seen_at,
-      signed_in: live.has(row.device_id),
-      online: online.has(row.device_id),
-    }));
+    return devices.map((device) => {
+      const state = { signed_in: live.has(device.device_id), online: online.has(device.device_id) };
+      return answer(DeviceView, { ...device, ...browserOf(device.user_agent), ...state });
+    });
   }
 }
 

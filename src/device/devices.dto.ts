@@ -1,3 +1,4 @@
+import { Expose } from 'class-transformer';
 import { RequiredText } from '../platform/http/parameters/parameter.js';
 
 /** Body of PATCH /devices/:device_id. */
@@ -10,33 +11,43 @@ export class RenameDto {
 /** A device of a user. */
 export class DeviceView {
   /** UUID that the client generated. */
+  @Expose()
   device_id!: string;
 
   /** Display name; null if no client sent one. */
+  @Expose()
   device_name!: string | null;
 
   /** Null if no client sent one. */
+  @Expose()
   user_agent!: string | null;
 
   /** Name and main version, from the user agent; null if it is unknown. */
+  @Expose()
   browser!: string | null;
 
   /** Operating system with its version if the user agent has it; null if it is unknown. */
+  @Expose()
   os!: string | null;
 
   /** Address of the last sign-in, as far as the service keeps it. */
+  @Expose()
   address!: string | null;
 
   /** The first sign-in on it; in JSON RFC 3339, UTC, with milliseconds. */
+  @Expose()
   created_at!: Date;
 
   /** The last use of it, to the minute; in JSON RFC 3339, UTC, with milliseconds. */
+  @Expose()
   last_seen_at!: Date;
 
   /** Whether it has a session that is neither signed out nor expired. */
+  @Expose()
   signed_in!: boolean;
 
   /** Whether it has an open socket on some instance; advisory. */
+  @Expose()
   online!: boolean;
 }
 

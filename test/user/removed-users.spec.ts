@@ -106,7 +106,7 @@ describe.each([
     codes = new AuthorizationCodes(dataSource, sql, new SealedIdentities(idTokens));
     devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
     const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
-    const changes = new UserChanges(audit, { now: () => Date.now() } as Clock, NO_FEATURES, 1);
+    const changes = new UserChanges(audit, { now: () => Date.now() } as Clock, 1);
     users = new UsersService(
       signOuts,
       devices,

@@ -2,7 +2,7 @@ import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { ServiceKeyOnly } from '../../platform/http/access.js';
 import { PushBatchDto, type BatchedResult, type PushedBatch } from './push-batch.dto.js';
-import { PushDto, Pushed } from './push.dto.js';
+import { PushDto, type Pushed } from './push.dto.js';
 import { PushService, type PushResult } from './push.service.js';
 
 const LONGEST_KEY = 255;

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { PresenceStore } from '../../channel/presence.store.js';
+import { answer } from '../../platform/http/answer.js';
 import { browserOf } from '../../platform/http/user-agent.js';
 import { SessionStore, type SessionRow } from './session.store.js';
-import type { SessionList, SessionView } from './sessions.dto.js';
+import { SessionView, type SessionList } from './sessions.dto.js';
 
 /** Live sessions of one user. */
 @Injectable()
@@ -37,5 +38,5 @@ export class SessionService {
 
 function toView(row: SessionRow, provider: string, onlineDevices: ReadonlySet<string | null>): SessionView {
   const online = onlineDevices.has(row.device_id);
-  return { ...row, provider, online, ...browserOf(row.user_agent) };
+  return answer(SessionView, { ...row, provider, online, ...browserOf(row.user_agent) });
 }
