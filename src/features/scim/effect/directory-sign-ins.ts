@@ -12,10 +12,10 @@ import { allowFacts } from '../../../provider/identity/allow.js';
 import type { Identity } from '../../../provider/identity/identity.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
-import { isSameName, toNameKey } from '../users/directory-user.store.js';
+import { isSameName, toNameKey } from '../users/directory-user-name.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
-import { DirectoryEffects } from './directory-effects.js';
 import { DirectoryNames, UNNAMED } from './directory-name.store.js';
+import { DirectoryTasks } from './directory-tasks.js';
 import { FIND_STANDING, type StandingRow } from './standing.sql.js';
 
 declare module '../../../provider/identity/identity.js' {
@@ -46,7 +46,7 @@ export class DirectorySignIns implements SignInStep {
   constructor(
     private readonly names: DirectoryNames,
     private readonly rights: DirectoryRights,
-    private readonly effects: DirectoryEffects,
+    private readonly tasks: DirectoryTasks,
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
     private readonly sql: Sql,
@@ -99,7 +99,7 @@ export class DirectorySignIns implements SignInStep {
       if (!user) return;
       const { claims } = layOver(laidOver(identity.claims, user.rights), identity.facts.overlay ?? {});
       if (!isNew && areSameClaims(claims, identity.claims)) return;
-      await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
+      await this.tasks.applyNow({ provider, settings, origin: byDirectory }, user.id);
     } catch (error) {
       if (error instanceof OAuthError) {
         await this.signOuts.signOut('session', session, byDirectory, { cause: 'directory' });

@@ -12,6 +12,7 @@ import type { ScimSettings } from '../scim.settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
 import { DirectoryActivities } from '../activity/directory-activity.js';
+import type { ResourceKind } from './names.js';
 import { scimAddress, scimProviders } from './scim-providers.js';
 import { ScimError } from './scim-error.js';
 
@@ -23,6 +24,8 @@ export interface Directory {
   /** Address of its interface, without a trailing slash. */
   readonly base: string;
   readonly origin: Origin;
+  /** Of the resources that the path names. */
+  readonly kind: ResourceKind;
 }
 
 declare module 'express-serve-static-core' {
@@ -78,7 +81,8 @@ export class DirectoryGuard implements CanActivate {
     request.actor = origin.actor;
     const path = request.path.slice(`/scim/v2/${provider}`.length);
     this.activities.watch(provider, request, path, http.getResponse<HttpResponse>());
-    request.directory = { provider, settings: known.settings, base, origin };
+    const kind = path.startsWith('/Groups') ? 'Group' : 'User';
+    request.directory = { provider, settings: known.settings, base, origin, kind };
     return true;
   }
 }
