@@ -41,8 +41,7 @@ describe('a request of a directory', () => {
       await request();
       const inTransaction = new Set<unknown>();
       return spy.mock.calls.flatMap(([statement], i) => {
-        const { text } =
-          typeof statement === 'string' ? { text: statement } : (statement as { text: string });
+        const { text } = typeof statement === 'string' ? { text: statement } : statement;
         const client = spy.mock.contexts[i];
         if (text === 'START TRANSACTION') inTransaction.add(client);
         const isOwn = inTransaction.has(client) || OWN.test(text);

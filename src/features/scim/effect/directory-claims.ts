@@ -21,7 +21,9 @@ export interface Rights {
 /** Users whose groups one statement reads: each may have thousands. */
 const READ_AT_A_TIME = 50;
 
-/** What directory users have of rights. Parameters: the provider, and their ids; deleted ones have no group. */
+/**
+ * What directory users have of rights. Parameters: the provider, and their ids; deleted ones have no group.
+ */
 const READ_RIGHTS = `
   SELECT one.id, (SELECT array_agg(claim) FROM directory_sources WHERE provider = $1) AS sources,
     (

@@ -43,10 +43,11 @@ export class DirectoryEffects {
    * Locks directory users, in one order, before their persons are read: a change, and the first sign-in of a
    * person, follow each other.
    */
-  lock(
+  async lock(
     { manager, directory: { provider } }: DirectoryChange,
     ids: readonly string[],
   ): Promise<DirectoryUser[]> {
+    if (ids.length === 0) return [];
     const lock = { mode: 'for_no_key_update' } as const;
     return manager.find(DirectoryUser, { where: { provider, id: Any(ids) }, order: { id: 'ASC' }, lock });
   }
@@ -74,8 +75,8 @@ export class DirectoryEffects {
       rights = await this.rights.of(manager, directory.provider, directoryUsers);
       const changeOf = ({ userId, isNamed, directoryUser }: Person): UserChange => {
         if (!isNamed) return former.has(userId) ? { claims: withoutRights } : {};
-        const { fitting } = rights.get(directoryUser.id)!;
-        const claims: UserChange['claims'] = (present) => laidOver(present, fitting);
+        const { fitting: inToken } = rights.get(directoryUser.id)!;
+        const claims: UserChange['claims'] = (present) => laidOver(present, inToken);
         return { claims, profile: hasProfile ? profileOf(directoryUser) : undefined };
       };
       return new Map(persons.map((person) => [person.userId, changeOf(person)]));

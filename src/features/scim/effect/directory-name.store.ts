@@ -3,8 +3,8 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import type { ScimSettings } from '../scim.settings.js';
 import { Events } from '../../../platform/events.js';
+import { isSameName, nameOf, toNameKey } from './directory-persons.js';
 import { DirectoryFormerName, DirectoryUser } from '../users/directory-user.entity.js';
-import { isSameName, nameOf, toNameKey } from '../users/directory-user-name.js';
 import { DirectoryName } from './directory-name.entity.js';
 
 /** Of a sign-in without `scim_claim`: no directory user has this name. */

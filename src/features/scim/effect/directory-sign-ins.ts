@@ -12,7 +12,7 @@ import { allowFacts } from '../../../provider/identity/allow.js';
 import type { Identity } from '../../../provider/identity/identity.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { scimProviders } from '../protocol/scim-providers.js';
-import { isSameName, toNameKey } from '../users/directory-user-name.js';
+import { isSameName, toNameKey } from './directory-persons.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
 import { DirectoryNames, UNNAMED } from './directory-name.store.js';
 import { DirectoryTasks } from './directory-tasks.js';

@@ -17,7 +17,9 @@ export class DirectoryTask {
   @Column('text')
   provider!: string;
 
-  /** `group`, `everyone`: apply the claims of the members, of all users. A cause: end all sessions of a user. */
+  /**
+   * `group`, `everyone`: apply the claims of the members, of all users. A cause: end all sessions of a user.
+   */
   @Column('text')
   kind!: 'group' | 'everyone' | DirectoryCause;
 

@@ -79,7 +79,7 @@ export class DirectoryTasks implements OnModuleInit {
   async applyNow(directory: ChangingDirectory, id: string, deleted?: DirectoryUser): Promise<void> {
     await this.change(directory, async (change) => {
       const present = await this.effects.lock(change, [id]);
-      if (present.length === 0 && deleted) present.push({ ...deleted, active: false });
+      if (present.length === 0 && deleted) present.push(Object.assign({}, deleted, { active: false }));
       await this.effects.apply(change, present, { ends: true });
     });
   }

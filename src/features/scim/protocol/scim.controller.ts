@@ -151,7 +151,7 @@ export class ScimController {
 
   @Get('ResourceTypes/:id')
   resourceType(@CallingDirectory() { base }: Directory, @Param('id') id: string): object {
-    return found(resourceTypesOf(base), id);
+    return findNamed(resourceTypesOf(base), id);
   }
 
   @Get('Schemas')
@@ -162,7 +162,7 @@ export class ScimController {
 
   @Get('Schemas/:id')
   schema(@CallingDirectory() { base }: Directory, @Param('id') id: string): object {
-    return found(schemasOf(base), id);
+    return findNamed(schemasOf(base), id);
   }
 
   /** The answer to all paths that the interface has not. */
@@ -194,7 +194,7 @@ function toQuery(body: Parameters): Parameters {
   return Object.fromEntries(texts);
 }
 
-function found<Resource extends { readonly id: string }>(all: readonly Resource[], id: string): Resource {
+function findNamed<Resource extends { readonly id: string }>(all: readonly Resource[], id: string): Resource {
   const one = all.find((resource) => resource.id === id);
   if (!one) throw noResource();
   return one;

@@ -108,8 +108,10 @@ export class ResourceRows<Row extends ResourceRow> {
     { id, provider }: Pick<Row, 'id' | 'provider'>,
     { userNameKey, externalId }: { readonly userNameKey?: string; readonly externalId: string | null },
   ): Promise<void> {
-    const given = Object.entries({ userNameKey, externalId }).filter(([, value]) => (value ?? null) !== null);
-    const where = given.map(([name, value]) => this.where({ provider, id: Not(id), [name]: value }));
+    const values = Object.entries({ userNameKey, externalId }).filter(
+      ([, value]) => (value ?? null) !== null,
+    );
+    const where = values.map(([name, value]) => this.where({ provider, id: Not(id), [name]: value }));
     const other = where.length > 0 ? await manager.findOneBy(this.table.entity, where) : null;
     if (other)
       throw notUnique(externalId !== null && other.externalId === externalId ? 'externalId' : 'userName');

@@ -10,8 +10,8 @@ import type { Page } from '../protocol/list-query.js';
 import { readOperations } from '../protocol/normalise.js';
 import type { Column } from '../protocol/where.js';
 import { ResourceRows, type Body, type Changed, type ResourceType } from '../resources/resource-rows.js';
+import { nameOf, toNameKey } from '../effect/directory-persons.js';
 import { DirectoryFormerName, DirectoryUser } from './directory-user.entity.js';
-import { nameOf, toNameKey } from './directory-user-name.js';
 import { patchUser } from './user-patch.js';
 import { readUser, type Entry, type UserResource } from './user-resource.js';
 
@@ -127,7 +127,7 @@ export class ScimUsers implements ResourceType<DirectoryUser, SentUser> {
     const { id } = before;
     await change.manager.delete(DirectoryUser, { id });
     await change.manager.delete(DirectoryMember, { userId: id });
-    return this.apply(change, 'deleted', before, { ...before, active: false });
+    return this.apply(change, 'deleted', before, Object.assign({}, before, { active: false }));
   }
 
   /** Applies a written change to the users of the directory user. @param before undefined: a new one */
