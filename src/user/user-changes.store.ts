@@ -135,7 +135,9 @@ function changed(
 } {
   const before = toClaims(user);
   const application = replaced?.application ?? before.application;
-  const sent = claims ? layOver(claims(before.provider), user.identity?.overlay ?? {}).claims : replaced?.provider;
+  const sent = claims
+    ? layOver(claims(before.provider), user.identity?.overlay ?? {}).claims
+    : replaced?.provider;
   const provider = sent ? fitClaims(sent, application).claims : before.provider;
   const isSame = areSameClaims(provider, before.provider) && areSameClaims(application, before.application);
   const effective = effectiveClaims(provider, application);

@@ -1,7 +1,7 @@
 import { In, type EntityManager, type SelectQueryBuilder } from 'typeorm';
-import { nameKeys } from './last-identity.js';
+import { nameKey, nameKeys } from './last-identity.js';
 import type { SearchPlace } from './search-cursor.js';
-import type { User } from './user.entity.js';
+import { User } from './user.entity.js';
 import { UserWord } from './user-word.entity.js';
 import { wordKeys } from './user-words.js';
 
@@ -28,6 +28,24 @@ export async function replaceWords(
     return keys.map((word) => ({ userId, word }));
   });
   if (words.length > 0) await manager.insert(UserWord, words);
+}
+
+/**
+ * Finds users of a provider by names at a path (`Identity.names`), whatever their case: the caller compares.
+ */
+export function findUsersByName(
+  manager: EntityManager,
+  provider: string,
+  path: string,
+  names: readonly string[],
+): Promise<Pick<User, 'userId' | 'identity'>[]> {
+  const keys = names.map((name) => nameKey(provider, path, name));
+  return manager
+    .createQueryBuilder(User, 'user')
+    .innerJoin(UserWord, 'name', 'name.userId = user.userId')
+    .select(['user.userId', 'user.identity'])
+    .where('name.word = ANY(:keys)', { keys })
+    .getMany();
 }
 
 /** Returns WALK entries that begin with a word, in the order of the index. */

@@ -8,10 +8,9 @@ import { placeOf, timeAt } from '../platform/database/page.js';
 import { Sql } from '../platform/database/sql.js';
 import { formatCursor, parseCursor } from '../platform/http/parameters/cursor.js';
 import type { UserClaims } from '../identity/claims.js';
-import { nameKey } from './last-identity.js';
 import { toColumns } from './user-changes.store.js';
 import { UserLifecycles } from './user-lifecycle.js';
-import { replaceWords } from './user-words.store.js';
+import { findUsersByName, replaceWords } from './user-words.store.js';
 import { UserWord } from './user-word.entity.js';
 import { User } from './user.entity.js';
 import { VoidClaims } from './void-claims.entity.js';
@@ -118,28 +117,9 @@ export class UserStore {
 
   /** Returns the ids of the users of a provider whose subject at the last sign-in was this one. */
   async findBySubject(manager: EntityManager, provider: string, subject: string): Promise<string[]> {
-    const found = await this.findByName(manager, provider, 'sub', [subject]);
+    const found = await findUsersByName(manager, provider, 'sub', [subject]);
     const users = found.filter(({ identity }) => identity?.subject === subject);
     return users.map(({ userId }) => userId);
-  }
-
-  /**
-   * Finds users of a provider by names at a path (`Identity.names`), whatever their case: the caller
-   * compares.
-   */
-  findByName(
-    manager: EntityManager,
-    provider: string,
-    path: string,
-    names: readonly string[],
-  ): Promise<Pick<User, 'userId' | 'identity'>[]> {
-    const keys = names.map((name) => nameKey(provider, path, name));
-    return manager
-      .createQueryBuilder(User, 'user')
-      .innerJoin(UserWord, 'name', 'name.userId = user.userId')
-      .select(['user.userId', 'user.identity'])
-      .where('name.word = ANY(:keys)', { keys })
-      .getMany();
   }
 
   /** Sets the last use of users to now, at most once a minute and user. @param userIds each once */

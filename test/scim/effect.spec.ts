@@ -315,9 +315,9 @@ describe('the word of a directory', () => {
     // As if the instance was killed after the commit.
     await sql('UPDATE directory_users SET active = false WHERE id = $1', id);
     await sql(
-      `INSERT INTO directory_tasks (id, provider, kind, subject, created_at) VALUES ($1, 'stub', 'person', $2, now() - interval '6 s')`,
+      `INSERT INTO directory_tasks (id, provider, kind, subject, created_at) VALUES ($1, 'stub', 'directory', $2, now() - interval '6 s')`,
       randomUUID(),
-      id,
+      tokens.user_id,
     );
     const { refresh_token } = tokens;
     await until(

@@ -59,15 +59,15 @@ describe('a directory of user names', () => {
   it('what is left of a provider without a directory keeps nobody from being signed out', async () => {
     const id = await directory.create('/Users', { userName: user });
     await create('zz staff', id);
-    const { refresh_token } = await signIn(service.url, user);
+    const { refresh_token, user_id } = await signIn(service.url, user);
     await query(
       service.databaseUrl,
       `INSERT INTO directory_tasks (id, provider, kind, subject, created_at)
-       SELECT gen_random_uuid(), provider, 'person', subject, now() - age
+       SELECT gen_random_uuid(), provider, 'directory', subject, now() - age
        FROM unnest($1::text[], $2::text[], $3::interval[]) AS n (provider, subject, age)`,
       [
         [...Array<string>(100).fill('gone'), 'stub'],
-        [...Array<string>(100).fill('someone'), id],
+        [...Array<string>(100).fill('someone'), user_id],
         [...Array<string>(100).fill('1 h'), '1 min'],
       ],
     );

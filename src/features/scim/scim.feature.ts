@@ -31,9 +31,7 @@ export const scim: Feature = {
   middleware: async () => (await import('./protocol/unify-directory.js')).unifyDirectory,
   entities: async () => ({
     ...(await import('./users/directory-user.entity.js')),
-    ...(await import('./users/directory-former-name.entity.js')),
     ...(await import('./groups/directory-group.entity.js')),
-    ...(await import('./groups/directory-member.entity.js')),
     ...(await import('./effect/directory-link.entity.js')),
     ...(await import('./effect/directory-source.entity.js')),
     ...(await import('./effect/directory-state.entity.js')),

@@ -8,28 +8,19 @@ import { TokenModule } from '../../token/token.module.js';
 import { DirectoryActivity } from './activity/directory-activity.entity.js';
 import { DirectoryActivities } from './activity/directory-activity.js';
 import { SynchronisationController } from './activity/synchronisation.controller.js';
-import { Synchronisations } from './activity/synchronisations.js';
 import { DirectoryRights } from './effect/directory-claims.js';
 import { DirectoryEffects } from './effect/directory-effects.js';
-import { DirectoryNames } from './effect/directory-name.store.js';
 import { DirectorySignIns } from './effect/directory-sign-ins.js';
 import { DirectoryState } from './effect/directory-state.entity.js';
 import { DirectoryStates } from './effect/directory-state.store.js';
 import { DirectoryTasks } from './effect/directory-tasks.js';
 import { UnnamedSessions } from './effect/unnamed-sessions.js';
-import { DirectoryGroup } from './groups/directory-group.entity.js';
-import { DirectoryGroupStore } from './groups/directory-group.store.js';
-import { DirectoryMember } from './groups/directory-member.entity.js';
+import { DirectoryMember } from './groups/directory-group.entity.js';
 import { DirectoryMembers } from './groups/directory-member.store.js';
-import { ScimGroupsController } from './groups/scim-groups.controller.js';
-import { ScimGroups } from './groups/scim-groups.service.js';
-import { DiscoveryController } from './protocol/discovery.controller.js';
-import { SearchController } from './protocol/search.controller.js';
-import { DirectoryFormerName } from './users/directory-former-name.entity.js';
-import { DirectoryUser } from './users/directory-user.entity.js';
-import { DirectoryUserStore } from './users/directory-user.store.js';
-import { ScimUsersController } from './users/scim-users.controller.js';
-import { ScimUsers } from './users/scim-users.service.js';
+import { ScimGroups } from './groups/scim-groups.js';
+import { ScimController } from './protocol/scim.controller.js';
+import { ScimResources } from './resources/scim-resources.js';
+import { ScimUsers } from './users/scim-users.js';
 
 /** Directories of providers, by SCIM 2.0 (docs/directory.md). */
 @Module({
@@ -39,37 +30,20 @@ import { ScimUsers } from './users/scim-users.service.js';
     DeviceModule,
     ProviderModule,
     TokenModule,
-    TypeOrmModule.forFeature([
-      DirectoryActivity,
-      DirectoryState,
-      DirectoryUser,
-      DirectoryFormerName,
-      DirectoryGroup,
-      DirectoryMember,
-    ]),
+    TypeOrmModule.forFeature([DirectoryActivity, DirectoryState, DirectoryMember]),
   ],
-  // the last has the rest
-  controllers: [
-    SynchronisationController,
-    ScimUsersController,
-    ScimGroupsController,
-    SearchController,
-    DiscoveryController,
-  ],
+  controllers: [SynchronisationController, ScimController],
   providers: [
     DirectoryActivities,
     DirectoryEffects,
-    DirectoryGroupStore,
     DirectoryMembers,
-    DirectoryNames,
     DirectoryRights,
     DirectorySignIns,
     DirectoryStates,
     DirectoryTasks,
-    DirectoryUserStore,
     ScimGroups,
+    ScimResources,
     ScimUsers,
-    Synchronisations,
     UnnamedSessions,
   ],
 })

@@ -46,10 +46,6 @@ export class DirectoryActivities implements OnModuleInit {
     });
   }
 
-  find(provider: string): Promise<DirectoryActivity | null> {
-    return this.activities.findOneBy({ provider });
-  }
-
   /** What was seen during a failure of the database is dropped. */
   private async write(): Promise<void> {
     const all = [...this.seen.values()];

@@ -1,26 +1,39 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { In, type EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { claimMap } from '../../../platform/config/providers/claim-map.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import type { Claims } from '../../../identity/claims.js';
 import { selectClaims } from '../../../provider/identity/select-claims.js';
-import { DirectoryGroup } from '../groups/directory-group.entity.js';
-import { DirectoryMember } from '../groups/directory-member.entity.js';
 import type { DirectoryUser } from '../users/directory-user.entity.js';
 import type { UserResource } from '../users/user-resource.js';
 import { DirectorySource } from './directory-source.entity.js';
+import type { StandingRow } from './standing.sql.js';
 
 /** `groups` and `roles` of a user; a name is absent if the directory never sent that attribute. */
 export type DirectoryClaims = Readonly<Partial<Record<'groups' | 'roles', readonly string[]>>>;
 
 /** The claims of a user: all, and those that fit into a token. */
-interface Rights {
+export interface Rights {
   readonly whole: DirectoryClaims;
   readonly fitting: DirectoryClaims;
 }
 
 /** Users whose groups one statement reads: each may have thousands. */
 const READ_AT_A_TIME = 50;
+
+/**
+ * What directory users have of rights. Parameters: the provider, and their ids; deleted ones have no group.
+ */
+const READ_RIGHTS = `
+  SELECT one.id, (SELECT array_agg(claim) FROM directory_sources WHERE provider = $1) AS sources,
+    (
+      SELECT array_agg(known.display_name ORDER BY known.display_name)
+      FROM directory_members AS member JOIN directory_groups AS known ON known.id = member.group_id
+      WHERE member.user_id = one.id AND NOT member.removed AND NOT known.removed AND known.provider = $1
+    ) AS groups
+  FROM unnest(CAST($2 AS uuid[])) AS one (id)`;
+
+type RightsRow = Pick<StandingRow, 'sources' | 'groups'> & { readonly id: string };
 
 /** Returns what the directories of providers say of rights (docs/directory.md#groups-and-roles). */
 @Injectable()
@@ -33,16 +46,16 @@ export class DirectoryRights {
     provider: string,
     users: readonly Pick<DirectoryUser, 'id' | 'resource'>[],
   ): Promise<ReadonlyMap<string, Rights>> {
-    const sources = new Set(await this.namesOf(manager, provider));
     const rights = new Map<string, Rights>();
-    const known = new Map<string, string>();
+    // Each name once, for all slices: a thousand users may have the same thousand groups.
+    const names = new Map<string, string>();
     for (let at = 0; at < users.length; at += READ_AT_A_TIME) {
-      const slice = users.slice(at, at + READ_AT_A_TIME);
-      const ids = slice.map(({ id }) => id);
-      const groups = sources.has('groups') ? await groupsOf(manager, provider, ids, known) : undefined;
-      for (const { id, resource } of slice) {
-        const sent = { groups: groups?.get(id), roles: resource.roles };
-        rights.set(id, this.rightsFrom(provider, sources, sent));
+      const slice = new Map(users.slice(at, at + READ_AT_A_TIME).map((user) => [user.id, user]));
+      const rows = await manager.query<RightsRow[]>(READ_RIGHTS, [provider, [...slice.keys()]]);
+      for (const { id, sources, groups } of rows) {
+        const shared = groups?.map((name) => names.get(name) ?? (names.set(name, name), name));
+        const sent = { groups: shared, roles: slice.get(id)!.resource.roles };
+        rights.set(id, this.rightsFrom(provider, new Set(sources), sent));
       }
     }
     return rights;
@@ -95,6 +108,9 @@ export class DirectoryRights {
   }
 }
 
+/** Of a user whom the directory does not know. */
+export const NO_RIGHTS: DirectoryClaims = { groups: [], roles: [] };
+
 /** Returns claims in which the directory's lists have replaced the provider's. */
 export function laidOver(claims: Claims, { groups, roles }: DirectoryClaims): Claims {
   const replaced = new Map(Object.entries(claims));
@@ -104,32 +120,4 @@ export function laidOver(claims: Claims, { groups, roles }: DirectoryClaims): Cl
     else replaced.delete(name);
   }
   return Object.fromEntries(replaced);
-}
-
-/**
- * Returns the names of the groups of users, sorted.
- * @param known each name once, for all slices: a thousand users may have the same thousand groups
- */
-async function groupsOf(
-  manager: EntityManager,
-  provider: string,
-  userIds: readonly string[],
-  known: Map<string, string>,
-): Promise<Map<string, string[]>> {
-  const members = manager
-    .createQueryBuilder(DirectoryMember, 'member')
-    .innerJoin(DirectoryGroup, 'one', 'one.id = member.groupId')
-    .select(['member.userId AS "userId"', 'one.displayName AS name'])
-    .where({ userId: In(userIds), removed: false })
-    .andWhere('NOT one.removed AND one.provider = :provider', { provider })
-    .orderBy('one.displayName');
-  const byUser = new Map<string, string[]>();
-  for (const { userId, name: read } of await members.getRawMany<{ userId: string; name: string }>()) {
-    const name = known.get(read) ?? read;
-    known.set(name, name);
-    const names = byUser.get(userId);
-    if (names) names.push(name);
-    else byUser.set(userId, [name]);
-  }
-  return byUser;
 }

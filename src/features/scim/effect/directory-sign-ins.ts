@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { type Checked, type IdentityChanges, SignInStep, type SignedIn } from '../../../extensions.js';
 import type { ScimSettings } from '../scim.settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
@@ -10,10 +11,9 @@ import { areSameClaims } from '../../../identity/claims.js';
 import { layOver } from '../../../identity/lay-over.js';
 import { UserStore } from '../../../user/user.store.js';
 import { scimProviders } from '../protocol/scim-providers.js';
-import { isSameName, toNameKey } from '../users/directory-user.store.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
-import { DirectoryEffects } from './directory-effects.js';
-import { DirectoryNames, UNNAMED } from './directory-name.store.js';
+import { isSameName, linkByName, linkOf, toNameKey, UNNAMED } from './directory-persons.js';
+import { DirectoryTasks } from './directory-tasks.js';
 import { FIND_STANDING, type StandingRow } from './standing.sql.js';
 
 declare module '../../../provider/identity/identity.js' {
@@ -40,11 +40,11 @@ export class DirectorySignIns implements SignInStep {
   private readonly known: ReturnType<typeof scimProviders>;
 
   constructor(
-    private readonly names: DirectoryNames,
     private readonly users: UserStore,
     private readonly rights: DirectoryRights,
-    private readonly effects: DirectoryEffects,
+    private readonly tasks: DirectoryTasks,
     private readonly signOuts: SignOutService,
+    private readonly dataSource: DataSource,
     private readonly sql: Sql,
     @Inject(SETTINGS) settings: Settings,
   ) {
@@ -78,18 +78,19 @@ export class DirectorySignIns implements SignInStep {
     if (!settings) return;
     const name = identity.names[settings.claim] ?? UNNAMED;
     const { userId } = session;
-    const link = await this.names.linkOf(userId);
+    const { manager } = this.dataSource;
+    const link = await linkOf(manager, userId);
     const byDirectory = { ...origin, actor: { type: 'directory', name: provider } } as const;
     try {
       let user = await this.admitted(provider, userId, name);
       const isLinked = user !== undefined && user.id === link;
-      if (!isLinked && (await this.names.linkByName(userId, provider, settings, name, link))) {
+      if (!isLinked && (await linkByName(manager, { provider, settings }, userId, name, link))) {
         user = await this.admitted(provider, userId, name); // the link holds, too
       }
       if (!user) return;
       const { claims } = layOver(laidOver(identity.claims, user.rights), identity.overlay);
       if (isLinked && areSameClaims(claims, identity.claims)) return;
-      await this.effects.applyNow({ provider, settings, origin: byDirectory }, [user.id]);
+      await this.tasks.applyNow({ provider, settings, origin: byDirectory }, user.id);
     } catch (error) {
       if (error instanceof OAuthError) {
         await this.signOuts.signOut('session', session, byDirectory, { cause: 'directory' });

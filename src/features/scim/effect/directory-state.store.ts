@@ -5,6 +5,7 @@ import { type ClaimedUser, type UserQuery, UserLifecycle, type UserStates } from
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import { DirectoryRights } from './directory-claims.js';
+import type { Person } from './directory-persons.js';
 import { DirectoryState } from './directory-state.entity.js';
 import { WRITE_STATES } from './directory-state.sql.js';
 
@@ -23,21 +24,22 @@ export class DirectoryStates implements UserLifecycle {
   }
 
   /** Writes the states of users, whose rows are locked. */
-  async write(
-    manager: EntityManager,
-    states: readonly Pick<DirectoryState, 'userId' | 'active' | 'changedAt'>[],
-  ): Promise<void> {
-    if (states.length === 0) return;
+  async write(manager: EntityManager, persons: readonly Person[]): Promise<void> {
+    if (persons.length === 0) return;
     await manager.query(WRITE_STATES, [
-      states.map(({ userId }) => userId),
-      states.map(({ active }) => active),
-      states.map(({ changedAt }) => changedAt),
+      persons.map(({ userId }) => userId),
+      persons.map(({ directoryUser: { active } }) => active),
+      persons.map(({ directoryUser: { changedAt } }) => changedAt),
     ]);
   }
 
-  /** Forgets users whom the directory does not know any more. */
-  async forget(manager: EntityManager, userIds: readonly string[]): Promise<void> {
-    if (userIds.length > 0) await manager.delete(DirectoryState, { userId: In([...userIds]) });
+  /** Forgets users whom the directory does not know any more. @returns those whom it knew */
+  async forget(manager: EntityManager, persons: readonly Person[]): Promise<ReadonlySet<string>> {
+    if (persons.length === 0) return new Set();
+    const userIds = In(persons.map(({ userId }) => userId));
+    const forgetting = manager.createQueryBuilder().delete().from(DirectoryState).where({ userId: userIds });
+    const { raw } = await forgetting.returning('user_id').execute();
+    return new Set((raw as { user_id: string }[]).map(({ user_id }) => user_id));
   }
 
   async ownClaims(manager: EntityManager, { userId, provider }: ClaimedUser): Promise<readonly string[]> {

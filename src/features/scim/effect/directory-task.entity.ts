@@ -1,8 +1,11 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ReferenceTable } from '../../../platform/database/citus.js';
 
+/** Why a directory ends all sessions of a user: it does not let the user in, or `allow` does not. */
+export type DirectoryCause = 'directory' | 'not_allowed';
+
 /**
- * What is left to do of a committed request. It is written with the request, and done again after a crash.
+ * What is left to do of a committed change. It is written with the change, and done again after a crash.
  */
 @ReferenceTable()
 @Entity('directory_tasks')
@@ -15,13 +18,12 @@ export class DirectoryTask {
   provider!: string;
 
   /**
-   * `person`: end the sessions of the users of a directory user; `user`: of a user whom `allow` does not
-   * cover any more; `group`, `everyone`: apply the claims of the members, of all users.
+   * `group`, `everyone`: apply the claims of the members, of all users. A cause: end all sessions of a user.
    */
   @Column('text')
-  kind!: 'person' | 'user' | 'group' | 'everyone';
+  kind!: 'group' | 'everyone' | DirectoryCause;
 
-  /** The id of the directory user, user or group, or the provider. */
+  /** The id of the group or user, or the provider. */
   @Column('text')
   subject!: string;
 

@@ -12,6 +12,7 @@ import type { ScimSettings } from '../scim.settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
 import { DirectoryActivities } from '../activity/directory-activity.js';
+import type { ResourceKind } from './names.js';
 import { scimAddress, scimProviders } from './scim-providers.js';
 import { ScimError } from './scim-error.js';
 
@@ -23,6 +24,8 @@ export interface Directory {
   /** Address of its interface, without a trailing slash. */
   readonly base: string;
   readonly origin: Origin;
+  /** Of the resources that the path names. */
+  readonly kind: ResourceKind;
 }
 
 declare module 'express-serve-static-core' {
@@ -46,16 +49,20 @@ const NOBODY = Buffer.alloc(32);
  */
 @Injectable()
 export class DirectoryGuard implements CanActivate {
-  private readonly known: ReadonlyMap<string, { hashes: readonly Buffer[]; settings: ScimSettings }>;
+  private readonly known: ReadonlyMap<
+    string,
+    Pick<Directory, 'settings' | 'base'> & { readonly hashes: readonly Buffer[] }
+  >;
 
   constructor(
     private readonly limits: RateLimits,
     private readonly activities: DirectoryActivities,
-    @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(SETTINGS) settings: Settings,
   ) {
     const entries = [...scimProviders(settings)].map(([name, scim]) => {
       const hashes = scim.tokens.map((token) => hash('sha256', token, 'buffer'));
-      return [name, { hashes: [hashes[0]!, hashes[1] ?? NOBODY], settings: scim }] as const;
+      const base = scimAddress(settings, name);
+      return [name, { hashes: [hashes[0]!, hashes[1] ?? NOBODY], settings: scim, base }] as const;
     });
     this.known = new Map(entries);
   }
@@ -73,12 +80,13 @@ export class DirectoryGuard implements CanActivate {
         'WWW-Authenticate': 'Bearer error="invalid_token"',
       });
     }
-    const base = scimAddress(this.settings, provider);
     const origin = { ...originOf(request), actor: { type: 'directory', name: provider } } as const;
     request.actor = origin.actor;
     const path = request.path.slice(`/scim/v2/${provider}`.length);
     this.activities.watch(provider, request, path, http.getResponse<HttpResponse>());
-    request.directory = { provider, settings: known.settings, base, origin };
+    const kind = path.startsWith('/Groups') ? 'Group' : 'User';
+    const { settings, base } = known;
+    request.directory = { provider, settings, base, origin, kind };
     return true;
   }
 }

@@ -14,11 +14,13 @@ const readers = {
   group: new BodyReader({ kibibytes: 4096, values: 300_000, mayBeCompressed: true }, TYPES),
 };
 
-/** Injects the body: a JSON object. `group` may be larger, with all its members. */
+/** Injects the body: a JSON object. A whole `group` may be larger, with all its members. */
 export const ScimBody = createParamDecorator(
-  async (size: keyof typeof readers, context: ExecutionContext) => {
-    const { body } = context.switchToHttp().getRequest<Request & { body?: unknown }>();
-    const value = body instanceof UnreadBody ? await body.read(readers[size]) : undefined;
+  async (size: keyof typeof readers | undefined, context: ExecutionContext) => {
+    const request = context.switchToHttp().getRequest<Request & { body?: unknown }>();
+    const { body } = request;
+    const reader = readers[size ?? (request.directory!.kind === 'Group' ? 'group' : 'user')];
+    const value = body instanceof UnreadBody ? await body.read(reader) : undefined;
     if (!isObject(value)) throw invalid('invalidSyntax', 'the body must be a JSON object');
     return value;
   },
