@@ -8,6 +8,7 @@ import { LastUseWriter } from '../../src/device/last-use-writer.js';
 import { Events } from '../../src/platform/events.js';
 import { hashOfName } from '../../src/token/sessions/recent-ends.js';
 import { ProviderTokens } from '../../src/features/provider-events/verify/provider-tokens.js';
+import { providerEnv } from '../provider-events/transmitter.js';
 import { NOWHERE } from '../support/audit.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, type TestDatabase, query, unhurried } from '../support/database.js';
@@ -137,7 +138,12 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
     for (const statement of SEED) await query(database.url, statement);
     const plans = endings.after(await reportPlans(database.url), ({ stop }) => stop());
     ran = plans.statements;
-    const env = { ...provider.env(), DATABASE_URL: unhurried(database.url), SERVICE_KEYS: SERVICE_KEY };
+    const env = {
+      ...provider.env(),
+      ...providerEnv('CORP', 'http://127.0.0.1:1'), // an OpenID provider has logout tokens
+      DATABASE_URL: unhurried(database.url),
+      SERVICE_KEYS: SERVICE_KEY,
+    };
     service = endings.after(await startTestService(env), (one) => one.close());
   }, 180_000);
   afterAll(() => endings.run());

@@ -25,8 +25,6 @@ export class Transmitter {
   readonly key = makeSigningKey('signals');
   /** What differs from the usual metadata. */
   metadata: Part = {};
-  /** How the metadata and the keys answer. */
-  status = 200;
 
   private constructor(
     readonly issuer: OidcIssuer,
@@ -111,7 +109,7 @@ export class Transmitter {
     };
     const document = documents[path];
     if (!document) return false;
-    response.writeHead(this.status, { 'content-type': 'application/json' });
+    response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(document));
     return true;
   }

@@ -19,10 +19,6 @@ const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn ke
 const PAUSE_MS = 30_000;
 const FAILURE_PAUSE_MS = 1000; // pause after a failed fetch, in which its error is the answer
 
-class KeysUnavailable extends Error {
-  override readonly name = 'KeysUnavailable';
-}
-
 /** Who signs, and with which keys. */
 export interface Signer {
   readonly issuer: string;
@@ -55,7 +51,7 @@ export class RemoteKeys {
   private beganAt = -Infinity;
   private endedAt = -Infinity;
   private refetchedAt = -Infinity;
-  private failure: KeysUnavailable | undefined;
+  private failure: OAuthError | undefined;
 
   /** @param fetch asks the signer */
   constructor(private readonly fetch: () => Promise<Signer>) {}
@@ -82,7 +78,6 @@ export class RemoteKeys {
       if (!(rules.types as readonly unknown[]).includes(type)) throw new Error('typ is another');
       return read(claims);
     } catch (error) {
-      if (error instanceof KeysUnavailable) throw unavailable(error.cause);
       // The signer may have made the key since the last fetch, so it may send this token again
       // (docs/provider-sign-out.md#back-channel-logout).
       if (error instanceof errors.JWKSNoMatchingKey && this.beganAt < since && this.isUsual(token))
@@ -124,7 +119,7 @@ export class RemoteKeys {
       this.failure = undefined;
       return Response.json(keys);
     } catch (error) {
-      throw (this.failure = new KeysUnavailable('no keys', { cause: withoutSecrets(error) }));
+      throw (this.failure = unavailable(withoutSecrets(error)));
     } finally {
       this.endedAt = performance.now();
     }
@@ -181,7 +176,7 @@ function withoutClaims(error: unknown): BadToken {
     return new BadToken(message, 'key');
   }
   const isForged = error instanceof errors.JWSSignatureVerificationFailed;
-  return new BadToken(message, isForged ? 'signature' : error instanceof BadToken ? error.about : undefined);
+  return new BadToken(message, isForged ? 'signature' : undefined);
 }
 
 /**

@@ -134,7 +134,8 @@ describe('logout tokens', () => {
     const { cause } = await failure(verify(make({ aud: 's3cret' })));
     expect(cause).toBeInstanceOf(Error);
     expect((cause as Error).message).toBe('unexpected "aud" claim value');
-    expect(Object.keys(cause as Error).toSorted()).toEqual(['about', 'name']); // the library's own error has the claims
+    // the library's own error has the claims
+    expect(Object.keys(cause as Error).toSorted()).toEqual(['about', 'name']);
   });
 
   it('are judged by the database’s clock', async () => {
