@@ -23,7 +23,10 @@ export interface UserChange {
    * Returns the provider's claims from the present ones; claims that features lay over them stay.
    */
   readonly claims?: (present: Claims) => Claims;
-  /** Claims of one source, in place of the present ones: the provider's with those that features lay over them. */
+  /**
+   * Claims of one source, in place of the present ones: the provider's with those that features lay over
+   * them.
+   */
   readonly replaced?: Partial<Pick<UserClaims, 'provider' | 'application'>>;
   readonly profile?: Pick<User, 'username' | 'email'> | undefined;
 }
@@ -143,7 +146,8 @@ function changed(
   const effective = effectiveClaims(provider, application);
   // Under the lock of the user, so that a concurrent sign-in does not exceed the limits either.
   if (!isSame && !areWithinLimits(effective)) throw beyondLimits();
-  // A new version in any case: another instance must not take its old claims of a source for the current ones.
+  // A new version in any case: another instance must not take its old claims of a source for the current
+  // ones.
   const version = Math.max(before.version + 1, now);
   const after: User = Object.assign(
     {},

@@ -177,8 +177,8 @@ function options({ variables }: ProviderSource, ownKeys: object): Readonly<Recor
 }
 
 /**
- * Refuses keys that are unknown, keys of other adapters, and keys without the one that they need. An adapter of
- * an integrator has keys of its own.
+ * Refuses keys that are unknown, keys of other adapters, and keys without the one that they need. An adapter
+ * of an integrator has keys of its own.
  * @param further keys of this provider alone
  */
 function checkKeys(
