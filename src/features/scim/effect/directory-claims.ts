@@ -25,13 +25,14 @@ const READ_AT_A_TIME = 50;
  * What directory users have of rights. Parameters: the provider, and their ids; deleted ones have no group.
  */
 const READ_RIGHTS = `
-  SELECT one.id, (SELECT array_agg(claim) FROM directory_sources WHERE provider = $1) AS sources,
-    (
-      SELECT array_agg(known.display_name ORDER BY known.display_name)
-      FROM directory_members AS member JOIN directory_groups AS known ON known.id = member.group_id
-      WHERE member.user_id = one.id AND NOT member.removed AND NOT known.removed AND known.provider = $1
-    ) AS groups
-  FROM unnest(CAST($2 AS uuid[])) AS one (id)`;
+  SELECT one.id, held.groups, (SELECT array_agg(claim) FROM directory_sources WHERE provider = $1) AS sources
+  FROM unnest(CAST($2 AS uuid[])) AS one (id) LEFT JOIN (
+    SELECT member.user_id, array_agg(known.display_name ORDER BY known.display_name) AS groups
+    FROM directory_members AS member JOIN directory_groups AS known ON known.id = member.group_id
+    WHERE member.user_id = ANY(CAST($2 AS uuid[])) AND NOT member.removed AND NOT known.removed
+      AND known.provider = $1
+    GROUP BY member.user_id
+  ) AS held ON held.user_id = one.id`;
 
 type RightsRow = Pick<StandingRow, 'sources' | 'groups'> & { readonly id: string };
 
