@@ -5,7 +5,7 @@ import { User } from './user.entity.js';
 
 /** During a removal, `lock` waits. These locks wait neither for each other nor for sign-ins. */
 export class StoredUserLocks extends UserLocks {
-  /** @param most users of one statement: on Citus, it locks rows of one node only */
+  /** @param most users of one statement: a distributed database locks rows of one node only */
   constructor(private readonly most: number) {
     super();
   }

@@ -32,7 +32,7 @@ export type ChangedUser = User;
 const PROFILE = ['username', 'email', 'email_key'];
 const STATE = ['provider_claims', 'claims_version'];
 
-/** Changes many users at once, as ClaimsStore changes the claims of one. On Citus: CitusUserChanges. */
+/** Changes many users at once, as ClaimsStore changes the claims of one. */
 @Injectable()
 export class UserChanges {
   constructor(

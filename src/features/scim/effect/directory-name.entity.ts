@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../../../platform/database/citus.js';
+import { ReferenceTable } from '../../../platform/database/reference-table.js';
 import type { AllowFacts } from '../../../provider/identity/allow.js';
 
 /** Who a user is in the directory of the provider. */
