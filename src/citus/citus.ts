@@ -20,6 +20,6 @@ export async function isDistributed(dataSource: DataSource): Promise<boolean> {
 }
 
 export async function hasCitus(dataSource: DataSource): Promise<boolean> {
-  const [citus] = await dataSource.query<{ yes: boolean }[]>(HAS_CITUS); // raw: of the catalogue
-  return citus!.yes;
+  const [extension] = await dataSource.query<{ yes: boolean }[]>(HAS_CITUS); // raw: of the catalogue
+  return extension!.yes;
 }

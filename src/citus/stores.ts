@@ -4,6 +4,7 @@ import { AuditStore } from '../audit/audit.store.js';
 import { AuditWalks } from '../audit/search/audit-walks.js';
 import { SignInStore } from '../auth/sign-in/sign-in.store.js';
 import { ChannelHistory } from '../channel/channel.history.js';
+import type { Replacements } from '../platform/database/replaceable.js';
 import { ExpiredRows } from '../operations/removal/expired-rows.js';
 import { PushWriter } from '../realtime/push/push-writer.js';
 import { RefreshStore } from '../token/refresh/refresh.store.js';
@@ -63,7 +64,7 @@ class CitusUserChanges extends UserChanges {
 }
 
 /** Stores of the service, each with the one that replaces it on Citus. */
-export const REPLACEMENTS: ReadonlyMap<unknown, Type> = new Map<unknown, Type>([
+export const REPLACEMENTS: Replacements = new Map<unknown, Type>([
   [AuditStore, CitusAuditStore],
   [AuditWalks, CitusAuditWalks],
   [ChannelHistory, CitusChannelHistory],

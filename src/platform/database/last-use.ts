@@ -58,8 +58,8 @@ const LIMIT = 4;
 const MOST_FAILURES = 20;
 
 /**
- * Works on each item, with at most LIMIT at a time. On a distributed database, a statement for rows of many nodes
- * commits in two phases; one for a single row needs one node.
+ * Works on each item, with at most LIMIT at a time. On a distributed database, a statement for rows of many
+ * nodes commits in two phases; one for a single row needs one node.
  * @throws the first error, after the other items, unless most of them fail
  */
 export async function forEachLimited<Item>(

@@ -61,7 +61,8 @@ export class Sql {
 
   /**
    * Batches concurrent calls into one statement (batching.ts), and reports it to the metrics. On a
-   * distributed database, each call is a batch, because a statement for rows of many nodes commits in two phases on all of them.
+   * distributed database, each call is a batch, because a statement for rows of many nodes commits in two
+   * phases on all of them.
    *
    * @param name for metrics and spans
    * @param run as for `coalesce`
