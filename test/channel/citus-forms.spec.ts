@@ -9,7 +9,7 @@ import { Events, type ChannelEvent } from '../../src/platform/events.js';
 import { createDatabase, query, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { needs } from '../support/installed.js';
 
-/** On a plain PostgreSQL, where the first digit of a user stands for the shard. */
+/** On a plain PostgreSQL: the first digit of a user stands for the shard. */
 const SHARDS = `
   CREATE FUNCTION get_shard_id_for_distribution_column(text, uuid) RETURNS bigint
   LANGUAGE SQL AS 'SELECT ascii($2::text)::bigint'`;
