@@ -7,7 +7,7 @@ import { settingsModule, type Settings } from './platform/config/settings/settin
 import { DatabaseModule } from './platform/database/database.module.js';
 import { DeclaredModule } from './platform/declared.js';
 import { DeviceModule } from './device/device.module.js';
-import { ENTITIES } from './entities.js';
+import { cluster, ENTITIES } from './entities.js';
 import { ERROR_STATUS } from './platform/errors/oauth-error.js';
 import { AUDIT_NAMES, FEATURES } from './features.js';
 import { OAuthErrorFilter } from './platform/http/errors/oauth-error.filter.js';
@@ -44,7 +44,7 @@ export class AppModule {
         }),
         EventsModule,
         BackgroundModule.forRoot(FEATURES.flatMap(({ work = {} }) => Object.entries(work))),
-        DatabaseModule.forRoot(ENTITIES),
+        DatabaseModule.forRoot(ENTITIES, cluster),
         AuditModule,
         RedisModule,
         RateLimitModule.forRoot(settings),

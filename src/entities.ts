@@ -16,6 +16,8 @@ import { User } from './user/user.entity.js';
 import { UserWord } from './user/user-word.entity.js';
 import { VoidClaims } from './user/void-claims.entity.js';
 
+export { citus as cluster } from './citus/citus.js';
+
 const core = {
   migrations: [Init1700000000000],
   entities: [

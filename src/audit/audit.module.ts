@@ -1,15 +1,10 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
-import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
-import { Declared } from '../platform/declared.js';
-import { Sql } from '../platform/database/sql.js';
-import { Events } from '../platform/events.js';
+import { replaceable } from '../platform/database/replaceable.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 import { AuditFeed } from './audit-feed.js';
 import { AuditLog } from './audit-log.js';
 import { AuditStreams } from './audit-streams.js';
-import { createAuditStore } from './audit.store.citus.js';
 import { AuditStore } from './audit.store.js';
 import { AuditRefusals } from './audit-refusals.js';
 import { AuditSearch } from './search/audit-search.js';
@@ -26,17 +21,8 @@ import { Webhooks } from './webhooks/webhooks.js';
   imports: [TypeOrmModule.forFeature([StoredAuditEvent])],
   controllers: [AuditController],
   providers: [
-    {
-      provide: AuditStore,
-      inject: [DataSource, Sql, Events, SETTINGS, Declared],
-      useFactory: createAuditStore,
-    },
-    {
-      provide: AuditWalks,
-      inject: [DataSource, Sql, SETTINGS],
-      useFactory: (dataSource: DataSource, { distributed }: Sql, { auditAddresses }: Settings) =>
-        new AuditWalks(dataSource, auditAddresses, distributed),
-    },
+    replaceable(AuditStore),
+    replaceable(AuditWalks),
     AuditFeed,
     AuditLog,
     AuditSearch,

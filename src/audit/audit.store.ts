@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
 import {
+  DataSource,
   In,
-  type DataSource,
   type EntityManager,
   type EntitySubscriberInterface,
   type QueryRunner,
 } from 'typeorm';
-import type { Declared } from '../platform/declared.js';
-import type { Settings } from '../platform/config/settings/settings.js';
+import { Declared } from '../platform/declared.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { placeOf, timeAt } from '../platform/database/page.js';
-import type { Events, RecordedEvent } from '../platform/events.js';
+import { Events, type RecordedEvent } from '../platform/events.js';
 import type { Place } from '../platform/http/parameters/cursor.js';
 import { StoredAuditEvent } from './audit-event.entity.js';
 import { NO_USER, toAuditRow, toRecordedEvent, type AuditFacts, type AuditRow } from './audit-event.js';
@@ -37,6 +38,7 @@ export interface RefusedRow {
 }
 
 /** Writes events in the transaction of their change; after its commit, `audit.recorded` publishes them. */
+@Injectable()
 export class AuditStore implements EntitySubscriberInterface {
   /** Whether events are stored at all (AUDIT_RETENTION_DAYS). */
   readonly isOn: boolean;
@@ -50,8 +52,10 @@ export class AuditStore implements EntitySubscriberInterface {
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: Events,
+    @Inject(SETTINGS)
     { auditRetentionDays, auditClaims }: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
-    { impersonalReasons }: Pick<Declared, 'impersonalReasons'>,
+    @Inject(Declared)
+    { impersonalReasons }: Pick<Declared, 'impersonalReasons'> = { impersonalReasons: [] },
   ) {
     this.isOn = auditRetentionDays > 0;
     this.retentionDays = auditRetentionDays;

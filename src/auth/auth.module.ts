@@ -1,12 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { DataSource } from 'typeorm';
-import { AuditStore } from '../audit/audit.store.js';
 import { ChannelModule } from '../channel/channel.module.js';
-import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
-import { Sql } from '../platform/database/sql.js';
-import { Events } from '../platform/events.js';
-import { DeviceStore } from '../device/device.store.js';
+import { replaceable } from '../platform/database/replaceable.js';
 import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
@@ -23,20 +18,12 @@ import { ServerMetadataController } from './server-metadata.controller.js';
 import { SignInSteps } from './extensions/sign-in-steps.js';
 import { SignInRefusals } from './sign-in/sign-in-refusals.js';
 import { SignInStore } from './sign-in/sign-in.store.js';
-import { CitusSignIns } from './sign-in/sign-ins.citus.js';
 import { SealedIdentities } from './sealed-identities.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StatesModule } from './states/states.module.js';
 import { TokenGrants } from './extensions/token-grants.js';
 import { SignInService } from './sign-in/sign-in.service.js';
 import { UserModule } from '../user/user.module.js';
-
-const signInStore = {
-  provide: SignInStore,
-  inject: [Sql, DataSource, AuditStore, Events, DeviceStore, SETTINGS],
-  useFactory: (sql: Sql, ...others: [DataSource, AuditStore, Events, DeviceStore, Settings]): SignInStore =>
-    sql.distributed ? new CitusSignIns(sql, ...others) : new SignInStore(sql, ...others),
-};
 
 @Module({
   imports: [
@@ -65,7 +52,7 @@ const signInStore = {
     SealedIdentities,
     SignInSteps,
     SignInRefusals,
-    signInStore,
+    replaceable(SignInStore),
     TokenGrants,
     SignInService,
   ],

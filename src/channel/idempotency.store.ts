@@ -9,7 +9,7 @@ import { IdempotencyKey } from './idempotency-key.entity.js';
 const TTL = 86_400;
 
 // Waits for another transaction with this key, and returns its answer unless it failed or has expired.
-// The time is a parameter: Citus rejects `now()` in ON CONFLICT.
+// The time is a parameter: a distributed database may reject `now()` in ON CONFLICT.
 const CLAIM = `
   INSERT INTO idempotency_keys AS k (key_hash, body_hash, expires_at)
   VALUES ($1, $2, $3::timestamptz + make_interval(secs => ${TTL}))

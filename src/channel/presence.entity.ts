@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../platform/database/citus.js';
+import { ReferenceTable } from '../platform/database/reference-table.js';
 
 /** Device of a user with an open socket on an instance. */
 @Entity('presence')

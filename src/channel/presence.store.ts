@@ -98,7 +98,7 @@ export class PresenceStore {
   /** Removes instances that are gone, with their rows. Every instance does it, since a killed one cannot. */
   async sweep(): Promise<void> {
     // Cheaper than the transaction, which has nothing to remove most of the time and uses all nodes of a
-    // Citus cluster.
+    // distributed database.
     if (!(await this.instances.existsBy(SILENT))) return;
     await this.instances.manager.transaction(async (manager) => {
       // An instance that comes back waits for this lock, and then writes its rows anew.

@@ -28,7 +28,7 @@ const EXIST = {
     JOIN devices USING (user_id, device_id)`,
 };
 
-/** Devices of one statement: on Citus, 1000 take half a second. */
+/** Devices of one statement: on a distributed database, 1000 take half a second. */
 const LARGEST_FIND = 100;
 
 const LAST_USE = lastUse('devices', 'last_seen_at', ['user_id', 'device_id']);

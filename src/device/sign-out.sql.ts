@@ -18,7 +18,7 @@ export const SLICE = 1000;
 // 3. END_SESSION or one of END_SESSIONS, END_EXCESS, END_SESSIONS_AT_PROVIDER.
 // 4. FIND_SIGNED_OUT_DEVICES, which sees what step 3 has changed: it is a later command (13.2.1).
 //
-// Each names the user, so that Citus sends it to one node. `expires_at > '-infinity'` is always true. With
+// Each names the user, so that it runs on one node. `expires_at > '-infinity'` is always true. With
 // it, PostgreSQL reads the index refresh_tokens_open, of sessions that are not signed out; without it,
 // PostgreSQL finds one session by its key.
 

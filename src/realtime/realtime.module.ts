@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { ChannelModule } from '../channel/channel.module.js';
 import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { directTarget } from '../platform/database/pool/connection-target.js';
-import { Sql } from '../platform/database/sql.js';
+import { replaceable } from '../platform/database/replaceable.js';
 import { OpenFiles } from './handshakes/open-files.js';
 import { RedisConnection } from '../platform/redis/redis-connection.js';
 import { TokenModule } from '../token/token.module.js';
@@ -14,7 +13,6 @@ import { MESSAGE_KEY } from './fanout/notification.js';
 import { PostgresListener } from './fanout/postgres-listener.js';
 import { PostgresTransport } from './fanout/postgres.transport.js';
 import { RedisTransport } from './fanout/redis.transport.js';
-import { CitusPushWriter } from './push/push-writer.citus.js';
 import { PushWriter } from './push/push-writer.js';
 import { PushController } from './push/push.controller.js';
 import { PushService } from './push/push.service.js';
@@ -31,7 +29,7 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
     Fanout,
     { provide: FANOUT_TRANSPORT, inject: [SETTINGS, RedisConnection], useFactory: fanoutTransport },
     OpenFiles,
-    { provide: PushWriter, inject: [DataSource, Sql, SETTINGS], useFactory: pushWriter },
+    replaceable(PushWriter),
     RealtimeGateway,
     PushService,
   ],
@@ -44,8 +42,4 @@ function fanoutTransport(settings: Settings, redis: RedisConnection | undefined)
   const key = settings.secretKey.derive(MESSAGE_KEY);
   if (redis) return new RedisTransport(redis, key);
   return new PostgresTransport(new PostgresListener(directTarget(settings).Client), key);
-}
-
-function pushWriter(dataSource: DataSource, sql: Sql, settings: Settings): PushWriter {
-  return sql.distributed ? new CitusPushWriter(dataSource, sql, settings) : new PushWriter(sql, settings);
 }

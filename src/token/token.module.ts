@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
 import { ChannelModule } from '../channel/channel.module.js';
 import { AccessTokens } from './access-tokens/access-token.js';
 import { AccessTokenVerifier } from './access-tokens/access-token.verifier.js';
@@ -17,9 +16,7 @@ import { IdTokens } from './sessions/id-tokens.js';
 import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
 import { KeyStore } from './keys/key.store.js';
-import { CitusTotals } from './sessions/totals.citus.js';
 import { Totals } from './sessions/totals.js';
-import { CitusSessionStore } from './sessions/session.citus.js';
 import { Session } from './sessions/session.entity.js';
 import { RecentEnds } from './sessions/recent-ends.js';
 import { SessionEndReasons } from './sessions/session-end-reasons.js';
@@ -27,13 +24,8 @@ import { SessionService } from './sessions/session.service.js';
 import { SessionStore } from './sessions/session.store.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
-import { SETTINGS } from '../platform/config/settings/settings.js';
-import { Clock } from '../platform/database/clock.js';
-import { Sql } from '../platform/database/sql.js';
-import { Declared } from '../platform/declared.js';
-import { Events } from '../platform/events.js';
+import { replaceable } from '../platform/database/replaceable.js';
 import { UserModule } from '../user/user.module.js';
-import { CitusRefreshStore } from './refresh/refresh.citus.js';
 import { RefreshService } from './refresh/refresh.service.js';
 import { RefreshStore } from './refresh/refresh.store.js';
 
@@ -58,13 +50,9 @@ import { RefreshStore } from './refresh/refresh.store.js';
     SessionService,
     TokenInspector,
     RefreshService,
-    {
-      provide: RefreshStore,
-      inject: [Sql, AccessTokens, Clock, SETTINGS, Declared],
-      useFactory: refreshStore,
-    },
-    { provide: SessionStore, inject: [Sql, DataSource], useFactory: sessionStore },
-    { provide: Totals, inject: [Sql, Events], useFactory: totals },
+    replaceable(RefreshStore),
+    replaceable(SessionStore),
+    replaceable(Totals),
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
   ],
   exports: [
@@ -84,18 +72,6 @@ import { RefreshStore } from './refresh/refresh.store.js';
   ],
 })
 export class TokenModule {}
-
-function refreshStore(...others: ConstructorParameters<typeof RefreshStore>): RefreshStore {
-  return new (others[0].distributed ? CitusRefreshStore : RefreshStore)(...others);
-}
-
-function totals(sql: Sql, events: Events): Totals {
-  return new (sql.distributed ? CitusTotals : Totals)(sql, events);
-}
-
-function sessionStore(sql: Sql, dataSource: DataSource): SessionStore {
-  return new (sql.distributed ? CitusSessionStore : SessionStore)(sql, dataSource);
-}
 
 /** Verifies with our own keys, as KeyObjects, which need no parsing. */
 function jwtWithOurKeys(keys: KeyService): JwtService {

@@ -23,7 +23,7 @@ export async function lockUser(
 
 /** During a removal, `lock` waits. These locks wait neither for each other nor for sign-ins. */
 export class StoredUserLocks extends UserLocks {
-  /** @param most users of one statement: on Citus, it locks rows of one node only */
+  /** @param most users of one statement: a distributed database locks rows of one node only */
   constructor(private readonly most: number) {
     super();
   }

@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import { In, IsNull, type EntityManager } from 'typeorm';
 import type { ChangeSource } from '../audit/audit-names.js';
 import type { Origin } from '../audit/audit-event.js';
@@ -38,12 +39,14 @@ const PROFILE = ['username', 'email', 'email_key'];
 const STATE = ['provider_claims', 'application_claims', 'claims_version'];
 
 /** Changes claims of users, and what their provider says of them between sign-ins. */
+@Injectable()
 export class UserChanges {
-  /** @param mostLocked users that one statement locks: on Citus, rows of one node only */
+  /** Users that one statement locks. */
+  protected readonly mostLocked: number = MOST_CHANGED;
+
   constructor(
     private readonly audit: AuditStore,
     private readonly clock: Clock,
-    private readonly mostLocked: number,
   ) {}
 
   /**

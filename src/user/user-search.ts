@@ -147,7 +147,7 @@ export class UserSearch {
       // A user with two such words is listed at the first one.
       .andWhere((one) => {
         const earlier = one.subQuery().select('1').from(UserWord, 'earlier');
-        // Not `walked.user_id`, which is equal: Citus cannot join a walk to a table.
+        // Not `walked.user_id`, which is equal: a distributed database cannot join a walk to a table.
         earlier.where(
           'earlier.userId = user.userId AND earlier.word >= :from AND earlier.word < walked.word',
         );

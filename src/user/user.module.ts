@@ -1,10 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuditStore } from '../audit/audit.store.js';
 import { UserLocks } from '../audit/user-locks.js';
 import { ChannelModule } from '../channel/channel.module.js';
-import { Clock } from '../platform/database/clock.js';
+import { replaceable } from '../platform/database/replaceable.js';
 import { Sql } from '../platform/database/sql.js';
 import { UserLifecycles } from './user-lifecycle.js';
 import { ClaimsChangesStore } from './claims-changes.store.js';
@@ -16,19 +15,10 @@ import { User } from './user.entity.js';
 import { UserSearch } from './user-search.js';
 import { UserStore } from './user.store.js';
 
-/** Users that one statement locks: on Citus, rows of one node only. */
-const mostLocked = ({ distributed }: Sql): number => (distributed ? 1 : MOST_CHANGED);
-
 const userLocks = {
   provide: UserLocks,
   inject: [Sql],
-  useFactory: (sql: Sql) => new StoredUserLocks(mostLocked(sql)),
-};
-
-const userChanges = {
-  provide: UserChanges,
-  inject: [Sql, AuditStore, Clock],
-  useFactory: (sql: Sql, ...others: [AuditStore, Clock]) => new UserChanges(...others, mostLocked(sql)),
+  useFactory: ({ distributed }: Sql) => new StoredUserLocks(distributed ? 1 : MOST_CHANGED),
 };
 
 /** Global, since the audit trail, which lies below, needs UserLocks. */
@@ -36,7 +26,15 @@ const userChanges = {
 @Module({
   imports: [ChannelModule, DiscoveryModule, TypeOrmModule.forFeature([User])],
   controllers: [MeController],
-  providers: [ClaimsChangesStore, ClaimsStore, userChanges, UserLifecycles, userLocks, UserSearch, UserStore],
+  providers: [
+    ClaimsChangesStore,
+    ClaimsStore,
+    replaceable(UserChanges),
+    UserLifecycles,
+    userLocks,
+    UserSearch,
+    UserStore,
+  ],
   exports: [ClaimsChangesStore, ClaimsStore, UserChanges, UserLifecycles, UserLocks, UserSearch, UserStore],
 })
 export class UserModule {}

@@ -7,7 +7,7 @@ import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { systemOrigin, type AuditEvent } from '../../src/audit/audit-event.js';
 import { AuditFeed } from '../../src/audit/audit-feed.js';
-import { createAuditStore } from '../../src/audit/audit.store.citus.js';
+import { createAuditStore } from '../support/citus.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { AuditRefusals, type Refusal } from '../../src/audit/audit-refusals.js';
 import { Clock } from '../../src/platform/database/clock.js';

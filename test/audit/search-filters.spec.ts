@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import type { AuditEvent } from '../../src/audit/audit-event.js';
 import { AuditSearch } from '../../src/audit/search/audit-search.js';
 import { AuditWalks } from '../../src/audit/search/audit-walks.js';
+import { CitusAuditWalks } from '../../src/citus/audit-walks.js';
 import type { AuditFilters } from '../../src/audit/search/audit.dto.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { query } from '../support/database.js';
@@ -140,7 +141,7 @@ describe('a filter of GET /audit', () => {
     const extra = { ...options.extra, statement_timeout: 2000, query_timeout: 30_000 };
     const dataSource = await new DataSource({ ...options, extra }).initialize();
     try {
-      const [row] = await new AuditWalks(dataSource, 'full', isOnCitus).read<{ bound: number }>(
+      const [row] = await new (isOnCitus ? CitusAuditWalks : AuditWalks)(dataSource).read<{ bound: number }>(
         { address: HEAVY },
         undefined,
         WALK,

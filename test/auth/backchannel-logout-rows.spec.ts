@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { BackchannelLogout } from '../../src/features/provider-events/effect/backchannel-logout.service.js';
 import { ProviderEnds } from '../../src/features/provider-events/effect/provider-ends.js';
-import { createAuditStore } from '../../src/audit/audit.store.citus.js';
+import { createAuditStore } from '../support/citus.js';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/platform/config/settings/settings.js';

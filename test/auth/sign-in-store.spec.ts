@@ -4,11 +4,12 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { ENTITIES } from '../../src/entities.js';
 import type { AuditEvent } from '../../src/audit/audit-event.js';
-import { createAuditStore } from '../../src/audit/audit.store.citus.js';
+import { createAuditStore } from '../support/citus.js';
 import type { AuditStore } from '../../src/audit/audit.store.js';
-import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
+import { CitusSignInStore } from '../../src/citus/sign-in.store.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in-columns.js';
-import * as statements from '../../src/auth/sign-in/sign-in.sql.js';
+import { SIGN_IN } from '../../src/auth/sign-in/sign-in.sql.js';
+import * as steps from '../../src/citus/sign-in.sql.js';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import type { Settings } from '../../src/platform/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
@@ -68,7 +69,7 @@ describe('the store of sign-ins', () => {
     events.on('channel.appended', (all) => void appended.push(...all));
     events.on('statement.batched', ({ name, calls }) => void (name === 'sign-in' && batches.push(calls)));
     const settings = { channelHistory: 1000 } as Settings;
-    const Store = isDistributed ? CitusSignIns : SignInStore;
+    const Store = isDistributed ? CitusSignInStore : SignInStore;
     const sql = new Sql(dataSource, isDistributed, events);
     const devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
     return new Store(sql, dataSource, auditOf(events, isDistributed), events, devices, settings);
@@ -172,19 +173,18 @@ describe('the store of sign-ins', () => {
     ]);
   }
 
-  const texts = Object.entries(statements).map(([name, one]): [string, string] => [
-    name,
-    typeof one === 'string' ? one : one.text,
-  ]);
-  it.each(texts)('%s can be prepared on the migrated schema', async (_name, text) => {
-    const client = new Client(database.url);
-    await client.connect();
-    try {
-      await expect(client.query(`PREPARE it AS ${text}`)).resolves.toMatchObject({ command: 'PREPARE' });
-    } finally {
-      await client.end();
-    }
-  });
+  it.each([['SIGN_IN', SIGN_IN.text], ...Object.entries(steps)])(
+    '%s can be prepared on the migrated schema',
+    async (_name, text) => {
+      const client = new Client(database.url);
+      await client.connect();
+      try {
+        await expect(client.query(`PREPARE it AS ${text}`)).resolves.toMatchObject({ command: 'PREPARE' });
+      } finally {
+        await client.end();
+      }
+    },
+  );
 
   it('without an audit trail, the event of a sign-in is published and not stored', async () => {
     const events = new Events();

@@ -4,6 +4,7 @@ import * as state from '../../src/channel/channel-state.sql.js';
 import * as signOut from '../../src/device/sign-out.sql.js';
 import { FIND_STANDING } from '../../src/features/scim/effect/standing.sql.js';
 import * as push from '../../src/realtime/push/push.sql.js';
+import * as refresh from '../../src/token/refresh/refresh.sql.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 
 /** The whole texts of the files, each with the number of its parameters. */
@@ -11,6 +12,9 @@ const STATEMENTS = [
   ['append', append.APPEND, 6],
   ['push', push.PUSH.text, 9],
   ['targets of pushes', push.FIND_TARGETS.text, 3],
+  ['refresh', refresh.REFRESH.text, 11],
+  ['idle ends of sessions', refresh.MOVE_IDLE_ENDS.text, 3],
+  ['idle end of a session', refresh.MOVE_IDLE_END.text, 3],
   ['state of a channel', state.FIND_STATE.text, 3],
   ['states of channels', state.FIND_STATES.text, 3],
   ['look before a sign-out', signOut.HAS_OPEN_SESSION.text, 4],

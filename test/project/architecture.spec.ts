@@ -102,6 +102,16 @@ describe('who may import whom', () => {
     expect(repeated.map(([, name]) => name!).toSorted()).toEqual(declared.toSorted());
   });
 
+  it('Citus is named in its own module, in the command and where they are put together', () => {
+    const namers = files.filter((file) => /citus/i.test(sourceOf(file)) && moduleOf(file) !== REPLACING);
+    expect(namers.toSorted()).toEqual([
+      'commands/distribute/command.ts',
+      'commands/distribute/distribute.ts',
+      'entities.ts',
+      'main.ts',
+    ]);
+  });
+
   it('only src/platform/config reads the environment', () => {
     const readers = files.filter((file) => /process\.env|['"]node:process['"]/.test(sourceOf(file)));
     expect(readers.every((file) => moduleOf(file) === 'platform/config')).toBe(true);
@@ -112,15 +122,15 @@ describe('who may import whom', () => {
 const SPANNING = [
   'auth/sign-in/sign-in.sql.ts',
   'channel/channel-state.sql.ts',
-  'channel/channel.history.citus.ts',
   'device/sign-out.sql.ts',
   'features/scim/effect/directory-state.sql.ts',
-  'realtime/push/push-writer.citus.ts',
   'realtime/push/push.sql.ts',
   'token/access-tokens/introspect.sql.ts',
-  'token/refresh/refresh.citus.ts',
   'token/refresh/refresh.sql.ts',
 ];
+
+/** Replaces stores of all modules, whose tables, entities and statements it uses. */
+const REPLACING = 'citus';
 
 /** For the tables of the core's modules; the migrations of a feature name only its own. */
 const MIGRATIONS = 'platform/database/migrations/';
@@ -186,7 +196,9 @@ describe('a table is named in its own module', () => {
 
   it('and in the SQL of no other module, except in few files', () => {
     const strangers = files
-      .filter((file) => !file.startsWith(MIGRATIONS) && !SPANNING.includes(file))
+      .filter(
+        (file) => !file.startsWith(MIGRATIONS) && !SPANNING.includes(file) && moduleOf(file) !== REPLACING,
+      )
       .flatMap((file) => tablesIn(sourceOf(file)).map((table) => ({ file, table })))
       .filter(({ file, table }) => moduleOf(file) !== entities.find((one) => one.table === table)!.module);
     expect(strangers).toEqual([]);
@@ -204,6 +216,7 @@ describe('a table is named in its own module', () => {
     const strangers = files.filter(
       (file) =>
         file !== 'entities.ts' &&
+        moduleOf(file) !== REPLACING &&
         namedImportsOf(file).some(
           ({ path, names: all }) => isEntity(path, all) && moduleOf(path) !== moduleOf(file),
         ),
@@ -212,8 +225,10 @@ describe('a table is named in its own module', () => {
   });
 
   it('and its SQL is imported by no other module', () => {
-    const strangers = files.filter((file) =>
-      importsOf(file).some((path) => path.endsWith('.sql.js') && moduleOf(path) !== moduleOf(file)),
+    const strangers = files.filter(
+      (file) =>
+        moduleOf(file) !== REPLACING &&
+        importsOf(file).some((path) => path.endsWith('.sql.js') && moduleOf(path) !== moduleOf(file)),
     );
     expect(strangers).toEqual([]);
   });

@@ -190,9 +190,13 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'the command `keys`, which builds its own connection',
     imports: [...GROUND, 'token', 'entities.js', 'settings.js'],
   },
+  citus: {
+    contents: 'the stores that replace others on a Citus cluster',
+    imports: [...GROUND, 'user', 'token', 'auth', 'realtime', 'operations'],
+  },
   'commands/distribute': {
     contents: 'the command `distribute`, for Citus',
-    imports: [...GROUND, 'entities.js', 'settings.js'],
+    imports: [...GROUND, 'citus', 'entities.js', 'settings.js'],
   },
   'commands/check': {
     contents: 'the commands `check-config` and `check-provider`, which check as a start does',

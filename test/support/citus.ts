@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
+import type { DataSource } from 'typeorm';
 import { targetOf } from '../../src/platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { MIGRATIONS } from '../../src/entities.js';
+import { AuditStore } from '../../src/audit/audit.store.js';
+import { CitusAuditStore } from '../../src/citus/audit.store.js';
+import type { Settings } from '../../src/platform/config/settings/settings.js';
+import type { Sql } from '../../src/platform/database/sql.js';
+import type { Events } from '../../src/platform/events.js';
 import { migrate } from '../../src/platform/database/start/migrate.js';
 import { distributeNewTables } from '../../src/commands/distribute/distribute.js';
 import type { TestDatabase } from './database.js';
@@ -24,6 +30,16 @@ export async function createCitusDatabase(coordinator: string): Promise<TestData
   await migrate({ ...dataSourceOptions(database.url, 1), migrations: MIGRATIONS }, retries);
   await distributeNewTables(targetOf(() => database.url, 'session'));
   return database;
+}
+
+/** Without the dependencies of a service. */
+export function createAuditStore(
+  dataSource: DataSource,
+  { distributed }: Sql,
+  events: Events,
+  settings: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
+): AuditStore {
+  return new (distributed ? CitusAuditStore : AuditStore)(dataSource, events, settings);
 }
 
 async function run(url: string, text: string): Promise<void> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { Sql } from '../../src/platform/database/sql.js';
-import { CitusSessionStore } from '../../src/token/sessions/session.citus.js';
+import { CitusSessionStore } from '../../src/citus/stores.js';
 import { Session } from '../../src/token/sessions/session.entity.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';

@@ -1,6 +1,6 @@
 import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
 import { Background } from '../../src/platform/background.js';
-import { createAuditStore } from '../../src/audit/audit.store.citus.js';
+import { createAuditStore } from '../support/citus.js';
 import type { AuditStore } from '../../src/audit/audit.store.js';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { jest } from '@jest/globals';

@@ -12,7 +12,7 @@ import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.
 import type { KeyRing } from '../../src/token/keys/key-ring.js';
 import type { KeyService } from '../../src/token/keys/key.service.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
-import { CitusRefreshStore } from '../../src/token/refresh/refresh.citus.js';
+import { CitusRefreshStore } from '../../src/citus/refresh.store.js';
 import { RefreshStore, type Refresh, type Refused } from '../../src/token/refresh/refresh.store.js';
 import { encodePart } from '../../src/token/keys/sign-jwt.js';
 import { NO_CLAIMS } from '../../src/identity/claims.js';

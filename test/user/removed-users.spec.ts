@@ -7,10 +7,10 @@ import { SealedIdentities } from '../../src/auth/sealed-identities.js';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
 import type { SignIn } from '../../src/auth/sign-in/sign-in-columns.js';
-import { CitusSignIns } from '../../src/auth/sign-in/sign-ins.citus.js';
+import { CitusSignInStore } from '../../src/citus/sign-in.store.js';
 import type { Origin } from '../../src/audit/audit-event.js';
 import { StoredAuditEvent } from '../../src/audit/audit-event.entity.js';
-import { createAuditStore } from '../../src/audit/audit.store.citus.js';
+import { createAuditStore } from '../support/citus.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
 import { UsersService } from '../../src/features/administration/users/users.service.js';
 import { Channel, StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
@@ -106,7 +106,7 @@ describe.each([
     codes = new AuthorizationCodes(dataSource, sql, new SealedIdentities(idTokens));
     devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
     const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
-    const changes = new UserChanges(audit, { now: () => Date.now() } as Clock, 1);
+    const changes = new UserChanges(audit, { now: () => Date.now() } as Clock);
     users = new UsersService(
       signOuts,
       devices,
@@ -152,7 +152,7 @@ describe.each([
     const retention = { auditRetentionDays: 90, auditClaims: 'full' } as const;
     const audit = createAuditStore(dataSource, sql, new Events(), retention);
     const settings = { channelHistory: 1000 };
-    return [signIns, new CitusSignIns(sql, dataSource, audit, new Events(), devices, settings)];
+    return [signIns, new CitusSignInStore(sql, dataSource, audit, new Events(), devices, settings)];
   }
   const TABLES = ['users', 'devices', 'channels', 'channel_events', 'authorization_codes'];
   const rowsOf = (of: SignIn) => Promise.all(TABLES.map((table) => count(table, of)));

@@ -1,5 +1,6 @@
-import type { DataSource } from 'typeorm';
-import type { Settings } from '../../platform/config/settings/settings.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { timeAt } from '../../platform/database/page.js';
 import { errorCode } from '../../platform/errors/error-facts.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
@@ -25,11 +26,9 @@ const COLUMN_TYPES = { ...INDEXED, event: 'text', provider: 'text', result: 'tex
 type Column = keyof typeof COLUMN_TYPES;
 
 const CANCELED = '57014'; // by the statement timeout
-/** On Citus, each shard returns as many events as a walk has, and there are 16 to 32 shards. */
-const PART = 20;
 /** The plan must not depend on statistics, which may be old. */
-const BY_INDEX = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off';
-const ON_NODES = `SET LOCAL citus.propagate_set_commands = 'local'`;
+export const BY_INDEX =
+  'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const BEFORE = `coalesce(${timeAt('$1')}, 'infinity')`;
 const IS_BEFORE = `(at, id) < (${BEFORE}, $2::uuid)`;
@@ -46,18 +45,21 @@ export interface Walk {
 }
 
 /** Reads the audit trail backwards, in the order of the index that leaves fewest events. */
+@Injectable()
 export class AuditWalks {
-  /** @param isDistributed whether the nodes of Citus have the events of a user each */
+  /** Statements before a walk. */
+  protected readonly preparation: string = BY_INDEX;
+
   constructor(
     private readonly dataSource: DataSource,
-    private readonly addresses: Settings['auditAddresses'] = 'full',
-    private readonly isDistributed = false,
+    @Inject(SETTINGS)
+    private readonly settings: Pick<Settings, 'auditAddresses'> = { auditAddresses: 'full' },
   ) {}
 
   /**
    * @param after place of the last event of the page before
    * @param most events to read. A quarter of them by a filter with an index, since these are spread over the
-   *   disk; a part of them on many nodes; then a tenth if that takes too long
+   *   disk; then a tenth if that takes too long
    * @param select statement that contains the walk with this bound
    * @throws OAuthError `invalid_request` for an id at the provider without the provider, or with `user_id`
    */
@@ -74,14 +76,13 @@ export class AuditWalks {
       others.user_id = deriveUserId(others.provider, id);
     }
     const before = placeBefore(after, until);
-    const sought = address && soughtAddress(address, this.addresses);
+    const sought = address && soughtAddress(address, this.settings.auditAddresses);
     const { values, isScattered, ...walk } = this.walk({ ...others, ...(sought && { address: sought }) });
-    const isOnManyNodes = this.isDistributed && others.user_id === undefined;
-    const bound = most / (isScattered ? 4 : 1) / (isOnManyNodes ? PART : 1);
+    const bound = this.limit(most, others) / (isScattered ? 4 : 1);
     const run = (size: number): Promise<Row[]> =>
       this.dataSource.transaction(async (manager) => {
         // Raw: settings of the plan, and a walk that is bounded.
-        await manager.query(this.isDistributed ? `${ON_NODES}; ${BY_INDEX}` : BY_INDEX);
+        await manager.query(this.preparation);
         const all = [before?.place, before?.id ?? LAST_ID, since && new Date(since), ...values];
         return manager.query<Row[]>(select(walk, size), all);
       });
@@ -91,6 +92,16 @@ export class AuditWalks {
       if (errorCode(error) !== CANCELED) throw error;
       return run(bound / 10);
     }
+  }
+
+  /** @returns events that one walk may read */
+  protected limit(most: number, _filters: AuditFilters): number {
+    return most;
+  }
+
+  /** @param value returns the parameter of a column */
+  protected moreConditions(_filters: AuditFilters, _value: (column: 'user_id') => string): string[] {
+    return [];
   }
 
   private walk(
@@ -110,8 +121,7 @@ export class AuditWalks {
           COLUMN_TYPES[key] === 'boolean' ? key : `${key} IS NOT NULL`, // as its index says
         ]
       : [IS_BEFORE, `at >= ${SINCE}`, ...(isRefusal ? [`result = 'refused'`] : [])];
-    // Citus finds the node of a user by an equation.
-    if (this.isDistributed && filters.user_id) where.push(`user_id = ${value('user_id')}`);
+    where.push(...this.moreConditions(filters, value));
     const order = `${key ? `${key} DESC, ` : ''}at DESC, id DESC`;
     return {
       events: `SELECT ${COLUMNS} FROM audit_events WHERE ${where.join(' AND ')} ORDER BY ${order}`,

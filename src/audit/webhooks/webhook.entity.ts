@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../../platform/database/citus.js';
+import { ReferenceTable } from '../../platform/database/reference-table.js';
 
 /** State of one address of WEBHOOK_URLS. */
 @ReferenceTable()

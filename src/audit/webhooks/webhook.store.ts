@@ -107,7 +107,8 @@ export class WebhookStore {
   async failed(holder: Holder, pause: number): Promise<void> {
     await this.webhooks.update(holder, {
       attempts: () => 'attempts + 1',
-      failingSince: () => 'least(failing_since, now())', // of NULL too; Citus rejects `now()` in coalesce
+      // of NULL too; a distributed database may reject `now()` in coalesce
+      failingSince: () => 'least(failing_since, now())',
       retryAt: () => `now() + make_interval(secs => ${pause})`,
     });
   }

@@ -10,7 +10,7 @@ const failure = (code: string | undefined, constraint?: string): Error =>
 describe('that a proof was used', () => {
   it.each<[string, unknown, boolean]>([
     ['the same token', failure('23505', 'access_tokens_pkey'), true],
-    ['the same token on a shard of Citus', failure('23505', 'access_tokens_pkey_102008'), true],
+    ['the same token on a shard', failure('23505', 'access_tokens_pkey_102008'), true],
     ['another row', failure('23505', 'refresh_tokens_pkey'), false],
     ['another row of a similar name', failure('23505', 'old_access_tokens_pkey'), false],
     ['no name', failure('23505'), false],

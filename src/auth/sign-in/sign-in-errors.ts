@@ -29,8 +29,8 @@ export function rethrow(error: unknown): never {
 const UNIQUE_VIOLATION = '23505';
 
 /**
- * Whether a transaction failed because an access token with this `jti` is stored: its proof was used. On
- * Citus the name of the constraint ends with the number of a shard.
+ * Whether a transaction failed because an access token with this `jti` is stored: its proof was used. The
+ * name of the constraint may end with the number of a shard.
  */
 export function isProofUsed(error: unknown): boolean {
   if (errorCode(error) !== UNIQUE_VIOLATION) return false;

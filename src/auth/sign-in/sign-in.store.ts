@@ -39,7 +39,7 @@ const BATCH_LOCK_TIMEOUT = '50ms';
 
 const RETRY_UNBATCHED = Symbol('retry unbatched');
 
-/** Records sign-ins; concurrent ones are batched into one statement. On Citus: CitusSignIns. */
+/** Records sign-ins; concurrent ones are batched into one statement. */
 @Injectable()
 export class SignInStore {
   private readonly batched: (signIn: SignIn) => Promise<SignInResult | typeof RETRY_UNBATCHED>;

@@ -60,7 +60,7 @@ const CONSUME = {
     RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
 };
 
-// Citus locks rows of one node only.
+// A distributed database locks rows of one node only.
 const CONSUME_ONE = {
   name: 'state-consume',
   text: `

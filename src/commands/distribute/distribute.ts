@@ -1,8 +1,9 @@
 import { Reflector } from '@nestjs/core';
 import { DataSource, type EntityManager } from 'typeorm';
-import { hasCitus, isDistributed, ReferenceTable } from '../../platform/database/citus.js';
+import { hasCitus, isDistributed } from '../../citus/citus.js';
 import type { ConnectionTarget } from '../../platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
+import { ReferenceTable } from '../../platform/database/reference-table.js';
 import { migrate, NO_TIMEOUTS } from '../../platform/database/start/migrate.js';
 import { ENTITIES, MIGRATIONS } from '../../entities.js';
 

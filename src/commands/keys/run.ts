@@ -2,15 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
-import { createAuditStore } from '../../audit/audit.store.citus.js';
+import { AuditStore } from '../../audit/audit.store.js';
 import { oldSecretKey } from '../../platform/config/settings/load-settings.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
-import { isDistributed } from '../../platform/database/citus.js';
 import { usualTarget } from '../../platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
 import { checkSettings } from '../../platform/database/pool/session-settings.js';
 import { Sql } from '../../platform/database/sql.js';
-import { ENTITIES } from '../../entities.js';
+import { cluster, ENTITIES } from '../../entities.js';
 import { Events } from '../../platform/events.js';
 import type { KeyLife } from '../../token/keys/key-life.js';
 import { KeyStore, listKeys } from '../../token/keys/key.store.js';
@@ -58,8 +57,9 @@ async function runOn(dataSource: DataSource, command: Command, settings: Setting
     const keys = await listKeys(new Sql(dataSource));
     return command.json ? jsonReport(keys) : tableReport(keys);
   }
-  const sql = new Sql(dataSource, await isDistributed(dataSource));
-  const audit = createAuditStore(dataSource, sql, new Events(), settings);
+  const replacements = (await cluster.isUsed(dataSource)) ? await cluster.replacements() : undefined;
+  const Store = (replacements?.get(AuditStore) ?? AuditStore) as typeof AuditStore;
+  const audit = new Store(dataSource, new Events(), settings);
   const store = new KeyStore(dataSource, audit, settings);
   if (command.name === 'reencrypt') {
     const count = await store.reencrypt(oldSecretKey());

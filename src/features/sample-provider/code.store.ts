@@ -47,7 +47,8 @@ export class CodeStore {
   ): Promise<{ readonly providerUserId: string; readonly authTime: number } | undefined> {
     const codeHash = hash('sha256', code, 'buffer');
     // Of concurrent exchanges one gets the row. An exchange with other values spends the code as well, since
-    // it is no longer a secret. The time is in the condition: Citus rejects now() in RETURNING.
+    // it is no longer a secret. The time is in the condition: a distributed database may reject now() in
+    // RETURNING.
     const expiresAt = Raw((column) => `${column} > now()`);
     const { raw } = await this.codes
       .createQueryBuilder()

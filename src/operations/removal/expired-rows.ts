@@ -1,9 +1,9 @@
 import type { Settings } from '../../platform/config/settings/settings.js';
-import type { Type } from '@nestjs/common';
+import { Injectable, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
 import { Expires, type Expiry, type Retention } from '../../platform/database/expires.js';
-import type { Sql, Statement } from '../../platform/database/sql.js';
+import { Sql, type Statement } from '../../platform/database/sql.js';
 
 /** Rows of one batch: a few milliseconds of work, far below the statement timeout. */
 export const BATCH = 1000;
@@ -29,7 +29,7 @@ export interface Batch {
   readonly next: string | null;
 }
 
-/** Removes expired rows in batches. TimeSlices is for Citus. */
+/** Removes expired rows in batches. */
 export abstract class ExpiredRows {
   /** Size of the first batch. */
   abstract readonly size: number;
@@ -40,6 +40,7 @@ export abstract class ExpiredRows {
 }
 
 /** The oldest expired rows, up to `size` of them. */
+@Injectable()
 export class RowBatches extends ExpiredRows {
   readonly size = BATCH;
   readonly largest = BATCH;

@@ -15,8 +15,8 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
 
 /**
- * Failed statements in a row after which a table waits for the next run. Only on Citus can one user with many
- * access tokens cause them.
+ * Failed statements in a row after which a table waits for the next run. Only on a distributed database can
+ * one user with many access tokens cause them.
  */
 const MOST_FAILURES = 20;
 /** A batch grows only after one that was faster, so that it stays below the statement timeout (950 ms). */

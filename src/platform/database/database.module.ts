@@ -6,22 +6,28 @@ import { Events } from '../events.js';
 import { Clock } from './clock.js';
 import { HeavyReads } from './heavy-reads.js';
 import { dataSourceOptions } from './pool/data-source.js';
-import { isDistributed } from './citus.js';
+import { REPLACEMENTS, type Cluster } from './replaceable.js';
 import { checkSettings } from './pool/session-settings.js';
 import { Sql } from './sql.js';
 import { requireSchema } from './start/require-usable.js';
 import { usualTarget } from './pool/connection-target.js';
 
-const sql = {
+const sqlOn = (cluster: Cluster) => ({
   provide: Sql,
   inject: [DataSource, Events],
   useFactory: async (dataSource: DataSource, events: Events) => {
     const warning = await checkSettings(dataSource);
     if (warning !== undefined) new Logger('Database').warn(warning);
     await requireSchema(dataSource);
-    return new Sql(dataSource, await isDistributed(dataSource), events);
+    return new Sql(dataSource, await cluster.isUsed(dataSource), events);
   },
-};
+});
+
+const replacementsOn = (cluster: Cluster) => ({
+  provide: REPLACEMENTS,
+  inject: [Sql],
+  useFactory: ({ distributed }: Sql) => (distributed ? cluster.replacements() : new Map()),
+});
 
 /** Of backends and the support: connections are left to all other requests. */
 const heavyReads = {
@@ -31,9 +37,9 @@ const heavyReads = {
 };
 
 @Global()
-@Module({ providers: [sql, Clock, heavyReads], exports: [Sql, Clock, HeavyReads] })
+@Module({ providers: [Clock, heavyReads], exports: [Sql, Clock, HeavyReads, REPLACEMENTS] })
 export class DatabaseModule {
-  static forRoot(entities: Type[]): DynamicModule {
+  static forRoot(entities: Type[], cluster: Cluster): DynamicModule {
     const typeOrm = TypeOrmModule.forRootAsync({
       inject: [SETTINGS],
       useFactory: (settings: Settings) => ({
@@ -43,6 +49,10 @@ export class DatabaseModule {
         toRetry: () => false, // so Nest prints no `Retrying`
       }),
     });
-    return { module: DatabaseModule, imports: [typeOrm] };
+    return {
+      module: DatabaseModule,
+      imports: [typeOrm],
+      providers: [sqlOn(cluster), replacementsOn(cluster)],
+    };
   }
 }

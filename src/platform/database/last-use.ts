@@ -38,7 +38,7 @@ export function lastUse(table: string, column: string, key: readonly string[]): 
       FOR NO KEY UPDATE OF t SKIP LOCKED
     )
     UPDATE ${table} t SET ${column} = now() FROM due WHERE ${same('due')}`;
-  // Citus supports `SKIP LOCKED` for rows of one node only.
+  // A distributed database supports `SKIP LOCKED` for rows of one node only.
   const one = `
     UPDATE ${table} SET ${column} = now()
     WHERE ${key.map((name, i) => `${name} = ${parameters[i]}`).join(' AND ')} AND ${isDue}`;
@@ -58,8 +58,8 @@ const LIMIT = 4;
 const MOST_FAILURES = 20;
 
 /**
- * Works on each item, with at most LIMIT at a time. On Citus, a statement for rows of many nodes commits in
- * two phases; one for a single row needs one node.
+ * Works on each item, with at most LIMIT at a time. On a distributed database, a statement for rows of many
+ * nodes commits in two phases; one for a single row needs one node.
  * @throws the first error, after the other items, unless most of them fail
  */
 export async function forEachLimited<Item>(

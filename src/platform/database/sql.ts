@@ -37,7 +37,7 @@ export class Sql {
   readonly confirmRead: () => Promise<void>;
 
   /**
-   * @param distributed whether the tables are on a Citus cluster, on which some statements have another form
+   * @param distributed whether the rows are on several nodes: some statements have another form there
    */
   constructor(
     dataSource: DataSource,
@@ -60,8 +60,9 @@ export class Sql {
   }
 
   /**
-   * Batches concurrent calls into one statement (batching.ts), and reports it to the metrics. On Citus, each
-   * call is a batch, because a statement for rows of many nodes commits in two phases on all of them.
+   * Batches concurrent calls into one statement (batching.ts), and reports it to the metrics. On a
+   * distributed database, each call is a batch, because a statement for rows of many nodes commits in two
+   * phases on all of them.
    *
    * @param name for metrics and spans
    * @param run as for `coalesce`

@@ -43,7 +43,10 @@ export class BatchedResult {
   /** Whether the target has an open socket on some instance; advisory. */
   online?: boolean;
 
-  /** `invalid_request` or `not_found`; on Citus also `server_error`, for users of a node that is away. */
+  /**
+   * `invalid_request` or `not_found`; on a distributed database also `server_error`, for users of a node that
+   * is away.
+   */
   error?: string;
 
   /** Why, in words. */

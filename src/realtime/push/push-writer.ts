@@ -48,7 +48,7 @@ export class PushWriter {
 
   constructor(
     protected readonly sql: Sql,
-    @Inject(SETTINGS) protected readonly settings: Pick<Settings, 'channelHistory' | 'databasePoolSize'>,
+    @Inject(SETTINGS) protected readonly settings: Pick<Settings, 'channelHistory'>,
   ) {
     this.findBatched = sql.batched('push-transient', (targets: SoughtTarget[]) => this.find(targets));
   }

@@ -33,7 +33,7 @@ const READ_UNTIL = {
   name: 'session-feed-until',
   text: `SELECT now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + ${CLOCK_OFF_S}) AS until`,
 };
-// Without a table, so that Citus does not read the transactions of another node.
+// Without a table, so that a distributed database does not read the transactions of another node.
 const READ_MOMENT = { name: 'session-feed-moment', text: SELECT_MOMENT };
 
 // Prepared, since each instance reads twice a second. `key` is a text: a Date would lose the microseconds.
@@ -77,7 +77,7 @@ export interface Range {
 }
 
 /**
- * Reads signed-out sessions and changed claims by the time of the database; on Citus, of its coordinator.
+ * Reads signed-out sessions and changed claims by the time of the database, or of its coordinator.
  */
 @Injectable()
 export class SessionFeedStore {

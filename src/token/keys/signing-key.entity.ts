@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../../platform/database/citus.js';
+import { ReferenceTable } from '../../platform/database/reference-table.js';
 
 /** The public part of a P-256 key (RFC 7518 §6.2.1). */
 export interface PublicJwk {

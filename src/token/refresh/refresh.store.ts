@@ -99,9 +99,9 @@ export class RefreshStore {
   }
 
   /**
-   * Signs and stores an access token for the session of a refresh token, and moves the idle end of the session
-   * (docs/guides/session-length.md#idle). Concurrent refreshes are batched into one statement, and signed when
-   * it is sent.
+   * Signs and stores an access token for the session of a refresh token, and moves the idle end of the
+   * session (docs/guides/session-length.md#idle). Concurrent refreshes are batched into one statement, and
+   * signed when it is sent.
    */
   async issue(refresh: Refresh): Promise<RefreshedAccessToken | Refused> {
     const began = performance.now();

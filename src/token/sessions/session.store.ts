@@ -87,8 +87,8 @@ export function hasBegunSince(manager: EntityManager, userId: string, time: Date
   return manager.existsBy(Session, { userId, createdAt: MoreThan(time) });
 }
 
-// SQL conditions on a row of another table with `user_id`; each is about one user, so that a Citus cluster
-// answers it on the node of the user.
+// SQL conditions on a row of another table with `user_id`; each is about one user, so that the node of the
+// user answers it.
 /** @public */
 export const hasAccessToken = (table: string): string => `EXISTS (
   SELECT FROM access_tokens a WHERE a.user_id = ${table}.user_id AND a.expires_at > now())`;
@@ -142,7 +142,7 @@ const BY_IDS = `
 
 export type SessionRow = Omit<SessionView, 'provider' | 'online' | 'browser' | 'os'>;
 
-/** Sessions, for other modules. On Citus, CitusSessionStore is in its place. */
+/** Sessions, for other modules. */
 @Injectable()
 export class SessionStore {
   constructor(

@@ -27,8 +27,7 @@ const USERS: Counted = { name: 'users-count', from: 'users' };
 const LIVE_SESSIONS: Counted = { name: 'sessions-count', from: `refresh_tokens WHERE ${LIVING}` };
 
 /**
- * Numbers of users and of live sessions: counted at most once a minute, and only on demand. On Citus,
- * CitusTotals is in its place.
+ * Numbers of users and of live sessions: counted at most once a minute, and only on demand.
  */
 @Injectable()
 export class Totals {

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../../../platform/database/citus.js';
+import { ReferenceTable } from '../../../platform/database/reference-table.js';
 import { Expires } from '../../../platform/database/expires.js';
 
 /** Sign-in on the page for devices, before the answer: it makes no session. */

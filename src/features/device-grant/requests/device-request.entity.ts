@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../../../platform/database/citus.js';
+import { ReferenceTable } from '../../../platform/database/reference-table.js';
 import { Expires } from '../../../platform/database/expires.js';
 
 /** State of a request; `used` has issued its tokens, or was refused while it did. */

@@ -1,5 +1,5 @@
 import { Entity, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../../../platform/database/citus.js';
+import { ReferenceTable } from '../../../platform/database/reference-table.js';
 
 /**
  * A claim that the directory of a provider has sent at least once: it replaces the provider's from then on.

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../../../platform/database/citus.js';
+import { ReferenceTable } from '../../../platform/database/reference-table.js';
 
 /** Why a directory ends all sessions of a user: it does not let the user in, or `allow` does not. */
 export type DirectoryCause = 'directory' | 'not_allowed';

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../../../platform/database/citus.js';
+import { ReferenceTable } from '../../../platform/database/reference-table.js';
 import type { UserResource } from './user-resource.js';
 
 /** A user of a provider's directory, who need not have signed in. */

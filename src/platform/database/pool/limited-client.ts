@@ -12,8 +12,8 @@ class StatementCanceled extends Error {
 }
 
 /**
- * Reported by its function, because messages are translated; Citus forwards the workers' messages under
- * another function.
+ * Reported by its function, because messages are translated; a distributed database forwards those of
+ * its nodes under another function.
  */
 interface Notice {
   readonly routine?: string | undefined;

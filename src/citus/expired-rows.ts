@@ -1,5 +1,11 @@
-import type { DataSource } from 'typeorm';
-import { ExpiredRows, REMOVAL_LOCK, type Batch, type ExpiringTable } from './expired-rows.js';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import {
+  ExpiredRows,
+  REMOVAL_LOCK,
+  type Batch,
+  type ExpiringTable,
+} from '../operations/removal/expired-rows.js';
 
 // Raw: the table is any one with an expiry, and the lock belongs to no table.
 const buildSpan = ({ table, column = 'expires_at', until = 'now()' }: ExpiringTable): string => `
@@ -14,6 +20,7 @@ const buildRemoval = ({ table, column = 'expires_at', until = 'now()', unless }:
  * Removes expired rows on Citus, which cannot lock the oldest rows of all nodes. A batch is what expired
  * within `size` milliseconds.
  */
+@Injectable()
 export class TimeSlices extends ExpiredRows {
   readonly size = 30_000;
   readonly largest = 24 * 60 * 60_000;

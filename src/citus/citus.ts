@@ -1,20 +1,18 @@
-import { Reflector } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
-
-/**
- * Marks an entity: on Citus, every node has all of its few rows. Other tables are distributed by the first
- * column of their key.
- */
-export const ReferenceTable = Reflector.createDecorator();
+import type { Cluster } from '../platform/database/replaceable.js';
 
 // Two queries: without Citus, the table of the second one does not exist.
 const HAS_CITUS = `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS yes`;
 const HAS_TABLES = `
   SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(name)) AS yes FROM unnest($1::text[]) AS name`;
 
-/**
- * Whether the service's tables are distributed over a Citus cluster: some statements have another form there.
- */
+/** A Citus cluster: some statements have another form there. */
+export const citus: Cluster = {
+  isUsed: isDistributed,
+  replacements: async () => (await import('./stores.js')).REPLACEMENTS,
+};
+
+/** Whether the service's tables are distributed. */
 export async function isDistributed(dataSource: DataSource): Promise<boolean> {
   if (!(await hasCitus(dataSource))) return false;
   const names = dataSource.entityMetadatas.map(({ tableName }) => tableName);
@@ -22,6 +20,6 @@ export async function isDistributed(dataSource: DataSource): Promise<boolean> {
 }
 
 export async function hasCitus(dataSource: DataSource): Promise<boolean> {
-  const [citus] = await dataSource.query<{ yes: boolean }[]>(HAS_CITUS); // raw: of the catalogue
-  return citus!.yes;
+  const [extension] = await dataSource.query<{ yes: boolean }[]>(HAS_CITUS); // raw: of the catalogue
+  return extension!.yes;
 }

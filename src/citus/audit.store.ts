@@ -1,19 +1,17 @@
-import type { DataSource, EntityManager } from 'typeorm';
-import type { Declared } from '../platform/declared.js';
-import type { Settings } from '../platform/config/settings/settings.js';
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { StoredAuditEvent } from '../audit/audit-event.entity.js';
+import type { AuditRow } from '../audit/audit-event.js';
+import { timeOfRefusal } from '../audit/audit.sql.js';
+import { AuditStore } from '../audit/audit.store.js';
 import { chunks } from '../platform/database/batching.js';
-import type { Sql } from '../platform/database/sql.js';
-import type { Events } from '../platform/events.js';
-import { StoredAuditEvent } from './audit-event.entity.js';
-import type { AuditRow } from './audit-event.js';
-import { timeOfRefusal } from './audit.sql.js';
-import { AuditStore } from './audit.store.js';
 
 /** Rows of one statement, which may have 65,535 parameters. */
 const LARGEST_INSERT = 4000;
 
 /** Citus routes an INSERT with values to one node: one statement for each user. */
-class CitusAuditStore extends AuditStore {
+@Injectable()
+export class CitusAuditStore extends AuditStore {
   protected override async insert(
     manager: EntityManager,
     rows: readonly AuditRow[],
@@ -37,14 +35,4 @@ class CitusAuditStore extends AuditStore {
 
 function timeAt(at: number, nth: number): () => string {
   return () => timeOfRefusal(String(at), String(nth));
-}
-
-export function createAuditStore(
-  dataSource: DataSource,
-  { distributed }: Sql,
-  events: Events,
-  settings: Pick<Settings, 'auditRetentionDays' | 'auditClaims'>,
-  declared: Pick<Declared, 'impersonalReasons'> = { impersonalReasons: [] },
-): AuditStore {
-  return new (distributed ? CitusAuditStore : AuditStore)(dataSource, events, settings, declared);
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { hashRefreshToken } from './refresh-token.js';
-import { MOVE_IDLE_END } from './refresh.sql.js';
-import { RefreshStore, type RefreshRow, type SignedRefresh } from './refresh.store.js';
+import { hashRefreshToken } from '../token/refresh/refresh-token.js';
+import { MOVE_IDLE_END } from '../token/refresh/refresh.sql.js';
+import { RefreshStore, type RefreshRow, type SignedRefresh } from '../token/refresh/refresh.store.js';
 
 /** Finds the live session: $1 user, $2 session. Times are seconds since the epoch. */
 const FIND_SESSION = {

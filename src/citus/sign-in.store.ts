@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { appendInSteps } from '../../channel/channel.history.citus.js';
-import { OWN_EVENTS_TTL } from '../../channel/channel.history.js';
 import {
   FIRST_SIGN_IN,
   toAuditFacts,
@@ -11,7 +10,10 @@ import {
   type SignInNews,
   type SignInResult,
   type SignInRow,
-} from './sign-in-columns.js';
+} from '../auth/sign-in/sign-in-columns.js';
+import { SignInStore } from '../auth/sign-in/sign-in.store.js';
+import { OWN_EVENTS_TTL } from '../channel/channel.history.js';
+import { appendInSteps } from './channel.history.js';
 import {
   CREATE_USER,
   DELETE_WORDS,
@@ -27,13 +29,13 @@ import {
   UPDATE_PROFILE,
   UPSERT_DEVICE,
 } from './sign-in.sql.js';
-import { SignInStore } from './sign-in.store.js';
 
 /** Runs one statement in the transaction. */
 type Run = <Row extends object>(text: string, values: unknown[]) => Promise<Row[]>;
 
 /** Writes each sign-in in a transaction of several statements. */
-export class CitusSignIns extends SignInStore {
+@Injectable()
+export class CitusSignInStore extends SignInStore {
   override write(signIn: SignIn): Promise<SignInResult> {
     return this.dataSource.transaction((manager) => this.executeSteps(manager, signIn));
   }

@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from './append.sql.js';
-import { ChannelHistory, type Appended, type UnstoredEvent } from './channel.history.js';
+import {
+  ChannelHistory,
+  LARGEST_TRIM,
+  OWN_EVENTS_TTL,
+  TRIM_EVERY,
+  type Appended,
+  type UnstoredEvent,
+} from '../channel/channel.history.js';
 
 // Each is one task on the node of a shard, to which `users` leads. Locks are taken in one order.
 

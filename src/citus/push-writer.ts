@@ -1,12 +1,18 @@
-import { Logger } from '@nestjs/common';
-import type { DataSource, EntityManager } from 'typeorm';
-import { appendInSteps } from '../../channel/channel.history.citus.js';
-import { ONLINE_PRESENCE } from '../../channel/presence.store.js';
-import type { Settings } from '../../platform/config/settings/settings.js';
-import { plainArray } from '../../platform/database/batching.js';
-import { ConcurrencyLimit } from '../../platform/database/limits.js';
-import type { Sql } from '../../platform/database/sql.js';
-import { PushWriter, inOrder, type LocatedTarget, type PushEvent, type PushRow } from './push-writer.js';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { ONLINE_PRESENCE } from '../channel/presence.store.js';
+import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
+import { plainArray } from '../platform/database/batching.js';
+import { ConcurrencyLimit } from '../platform/database/limits.js';
+import { Sql } from '../platform/database/sql.js';
+import {
+  PushWriter,
+  inOrder,
+  type LocatedTarget,
+  type PushEvent,
+  type PushRow,
+} from '../realtime/push/push-writer.js';
+import { appendInSteps } from './channel.history.js';
 
 type Result = PushRow | Error | undefined;
 
@@ -41,6 +47,7 @@ const LOCK = `${FIND.text} FOR KEY SHARE OF u`;
  * Writes events on Citus: one transaction for each shard, on its node alone. A shard that fails is the error
  * of its users; all at once in the transaction of an Idempotency-Key.
  */
+@Injectable()
 export class CitusPushWriter extends PushWriter {
   private readonly logger = new Logger(CitusPushWriter.name);
   /** Half of the pool's connections: the others are for requests. */
@@ -49,7 +56,7 @@ export class CitusPushWriter extends PushWriter {
   constructor(
     private readonly dataSource: DataSource,
     sql: Sql,
-    settings: Pick<Settings, 'channelHistory' | 'databasePoolSize'>,
+    @Inject(SETTINGS) settings: Pick<Settings, 'channelHistory' | 'databasePoolSize'>,
   ) {
     super(sql, settings);
     this.shards = new ConcurrencyLimit(Math.ceil(settings.databasePoolSize / 2));

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { CitusChannelHistory } from '../../src/citus/channel.history.js';
+import { CitusPushWriter } from '../../src/citus/push-writer.js';
+import type { Settings } from '../../src/platform/config/settings/settings.js';
+import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
+import { Sql } from '../../src/platform/database/sql.js';
+import { Events, type ChannelEvent } from '../../src/platform/events.js';
+import { createDatabase, query, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { needs } from '../support/installed.js';
+
+/** On a plain PostgreSQL: the first digit of a user stands for the shard. */
+const SHARDS = `
+  CREATE FUNCTION get_shard_id_for_distribution_column(text, uuid) RETURNS bigint
+  LANGUAGE SQL AS 'SELECT ascii($2::text)::bigint'`;
+
+needs({ 'one PostgreSQL': process.env['CITUS_URL'] === undefined }).describe('the forms for Citus', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let writer: CitusPushWriter;
+  let history: CitusChannelHistory;
+  let appended: ChannelEvent[];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    await query(database.url, SHARDS);
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
+    const settings = { channelHistory: 3, databasePoolSize: 4 } as Settings;
+    const events = new Events();
+    events.on('channel.appended', (all) => void appended.push(...all));
+    const sql = new Sql(dataSource, true, events);
+    writer = new CitusPushWriter(dataSource, sql, settings);
+    history = new CitusChannelHistory(dataSource, sql, events, settings);
+  });
+  beforeEach(() => {
+    appended = [];
+  });
+  afterAll(async () => {
+    await dataSource?.destroy();
+    await database?.drop();
+  });
+
+  async function user(): Promise<string> {
+    const userId = randomUUID();
+    const text = `INSERT INTO users (user_id, provider, provider_user_id) VALUES ($1::uuid, 'corp', $1::text)`;
+    await query(database.url, text, [userId]);
+    return userId;
+  }
+  const event = (name: string, ttl: number, deviceId: string | null = null) => ({
+    event: name,
+    data: name,
+    json: JSON.stringify(name),
+    deviceId,
+    ttl,
+  });
+  const to = (userId: string, number = 0) => ({ userId, id: randomUUID(), event: number, online: true });
+  const stored = async (userId: string): Promise<unknown[]> => {
+    const text =
+      'SELECT event_offset::int AS offset, event, data FROM channel_events WHERE user_id = $1 ORDER BY 1';
+    return (await query(database.url, text, [userId])).map((row) => Object.values(row));
+  };
+
+  it('store pushes, one or many, each in the order of its user', async () => {
+    const [ada, bo] = [await user(), await user()];
+    expect(await writer.write([event('first', 60)], [to(ada)])).toMatchObject([{ event_offset: '1' }]);
+    const events = [event('second', 60), event('unstored', 0), event('of a device', 60, randomUUID())];
+    const targets = [to(bo), to(ada), to(randomUUID()), to(ada, 1), to(ada), to(bo, 2)];
+    const rows = await writer.write(events, targets);
+    const offsets = rows.map((row) => row && 'event_offset' in row && [row.event_offset, row.online]);
+    expect(offsets).toEqual([['1', true], ['2', true], undefined, [null, true], ['3', true], undefined]);
+    expect(await stored(ada)).toEqual([
+      [1, 'first', '"first"'],
+      [2, 'second', '"second"'],
+      [3, 'second', '"second"'],
+    ]);
+    expect(await writer.write([event('unstored', 0)], [to(ada)])).toMatchObject([{ event_offset: null }]);
+    expect(await writer.write([event('unstored', 0)], [to(randomUUID())])).toEqual([undefined]);
+  });
+
+  it("append the service's own events, and trim the history", async () => {
+    const [ada, bo] = [await user(), await user()];
+    await query(database.url, 'INSERT INTO channels (user_id, last_offset) VALUES ($1, 97)', [ada]);
+    await history.transaction(async ({ append, appendToEach }) => {
+      await append(ada, 'own', [{ n: 1 }, { n: 2 }]);
+      await appendToEach('each', new Map([ada, bo].map((userId) => [userId, {}])));
+    });
+    expect(appended.map(({ userId, event: name, offset }) => [userId, name, offset])).toEqual([
+      [ada, 'own', 98],
+      [ada, 'own', 99],
+      [ada, 'each', 100],
+      [bo, 'each', 1],
+    ]);
+    await history.transaction(({ append }) => append(ada, 'own', [{}]));
+    expect((await stored(ada)).map((row) => (row as unknown[])[0])).toEqual([98, 99, 100, 101]);
+    await query(database.url, 'UPDATE channels SET last_offset = 199 WHERE user_id = $1', [ada]);
+    await history.transaction(({ append }) => append(ada, 'own', [{}]));
+    expect((await stored(ada)).map((row) => (row as unknown[])[0])).toEqual([200]);
+  });
+});
