@@ -7,7 +7,6 @@ import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../platform/events.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
-import type { Session } from '../../token/sessions/session.entity.js';
 import type { DeviceDto } from '../token.dto.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 
@@ -22,10 +21,10 @@ export interface Verified {
    */
   readonly begunAt?: number;
   /**
-   * Session on which it rests. The provider ends the new session by the names of this one, which is looked at
-   * by the feature.
+   * Hashes of the session on which it rests: the provider ends the new session by them. The feature looks
+   * whether that session goes on.
    */
-  readonly restsOn?: Pick<Session, 'providerSubject' | 'providerSession'>;
+  readonly restsOn?: { readonly providerSubject: Buffer | null; readonly providerSession: Buffer | null };
 }
 
 /** A verified user who wants to sign in. */

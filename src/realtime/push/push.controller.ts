@@ -1,8 +1,9 @@
 import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { answer } from '../../platform/http/answer.js';
 import { ServiceKeyOnly } from '../../platform/http/access.js';
 import { PushBatchDto, type BatchedResult, type PushedBatch } from './push-batch.dto.js';
-import { PushDto, type Pushed } from './push.dto.js';
+import { PushDto, Pushed } from './push.dto.js';
 import { PushService, type PushResult } from './push.service.js';
 
 const LONGEST_KEY = 255;
@@ -30,11 +31,12 @@ export class PushController {
     @Headers('idempotency-key') key?: string,
   ): Promise<Pushed> {
     const { user_id: userId, event, data, device_id: deviceId, ttl } = body;
-    return this.pushes.push(userId.toLowerCase(), event, data, {
+    const pushed = await this.pushes.push(userId.toLowerCase(), event, data, {
       deviceId: deviceId?.toLowerCase(),
       ttl,
       idempotencyKey: toIdempotencyKey(serviceKey, key),
     });
+    return answer(Pushed, pushed);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { Expose } from 'class-transformer';
 import {
   AnyJson,
   MayBeCompressed,
@@ -14,12 +15,15 @@ const RESERVED =
 /** Answer of POST /push (docs/realtime.md#pushing). */
 export class Pushed {
   /** The event's own id: a UUID. */
+  @Expose()
   id!: string;
 
   /** The event's number in the user's history; null with a `ttl` of 0. */
+  @Expose()
   offset!: number | null;
 
   /** Whether the target has an open socket on some instance; advisory. */
+  @Expose()
   online!: boolean;
 }
 
