@@ -3,15 +3,12 @@ import type { Sql } from '../platform/database/sql.js';
 import { errorCode } from '../platform/errors/error-facts.js';
 
 const EVERY_MS = 1000;
-/**
- * Without the right to look, the disk counts as full for this time after each statement that found it full.
- */
+/** Without the right to look, the disk counts as full this long after each statement that found it full. */
 const FULL_MS = 4000;
 // insufficient_privilege, feature_not_supported: no temporary tables here
 const CANNOT_LOOK = new Set<unknown>(['42501', '0A000']);
 
-// A full disk may accept small writes in files that have room left. This takes a megabyte, on the disk of the
-// tables, until its commit.
+// A full disk may accept small writes in files with room left. This takes a megabyte until its commit.
 const TAKE_ROOM = {
   name: 'room-check',
   text: `

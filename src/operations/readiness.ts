@@ -10,17 +10,13 @@ import { DiskRoom } from './disk-room.js';
 
 /** A successful write is the result of all checks for this time. */
 const FRESH_MS = 1000;
-/**
- * A slow write counts only this long after a successful one: a short delay must not stop all instances at
- * once.
- */
+/** A slow write counts this long after a successful one: a short delay must not stop all instances. */
 const SLOW_MOMENT_MS = 2000;
 /** A check waits this long for the server while the last write is fresh; a stopped server refuses at once. */
 const PROMPT_MS = 250;
 
 const READ_ONLY = '25006';
-// undefined_function, feature_not_supported, insufficient_privilege: a database that is only similar to
-// PostgreSQL.
+// undefined_function, feature_not_supported, insufficient_privilege: a database similar to PostgreSQL.
 const CANNOT_TELL = new Set<unknown>(['42883', '0A000', '42501']);
 
 // One record of the write-ahead log is as durable as a token: the commit flushes it and waits for the
@@ -94,10 +90,7 @@ export class Readiness {
     await Promise.race([this.underWay, delay(PROMPT_MS)]);
   }
 
-  /**
-   * Retries on a lost connection, which an operator may have ended; other connections of the pool may be
-   * lost, too.
-   */
+  /** Retries on lost connections: an operator may have ended all of the pool. */
   private async ask(isFresh: boolean): Promise<void> {
     for (let lost = 0; ; lost++) {
       try {

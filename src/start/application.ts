@@ -29,10 +29,7 @@ export interface Application {
   stop(): Promise<void>;
 }
 
-/**
- * Migrates the database, starts the application and listens.
- * @param embedded the database that stops with the service
- */
+/** Migrates the database, starts the application and listens. @param embedded stops with the service */
 export async function startApplication(
   settings: Settings,
   log: Logger,

@@ -17,9 +17,7 @@ export const PAUSED_S = 3600;
 /** Rows that no instance has held for this long belong to addresses that are in no settings any more. */
 const FORGOTTEN_AFTER = '10 minutes';
 
-/**
- * Cursor at which a new address begins: after each horizon until now (platform/database/commit-reader.ts).
- */
+/** Cursor at which a new address begins: after each horizon until now (database/commit-reader.ts). */
 const NOW = `${placeOf(`now() - interval '${MARGIN} microseconds'`)} || '-${NO_USER}'`;
 
 export type LeasedWebhook = Pick<Webhook, 'position' | 'attempts' | 'failingSince' | 'retryAt' | 'pausedAt'>;
@@ -30,9 +28,7 @@ export type Holder = Pick<Webhook, 'addressHash' | 'holder'>;
 /** Columns of an address that works. */
 const WORKS = { attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
 
-/**
- * State of the addresses. A write of a former holder changes nothing, so a position never moves backwards.
- */
+/** State of the addresses. A former holder's write changes nothing, so a position never moves backwards. */
 @Injectable()
 export class WebhookStore {
   private readonly webhooks: Repository<Webhook>;

@@ -20,10 +20,7 @@ import { WebhookStore } from './webhook.store.js';
 /** A stop waits so long for answers; without them, the events are sent again. */
 const STOP_MS = 2000;
 
-/**
- * Sends audit events to the addresses of WEBHOOK_URLS (docs/webhooks.md#what-a-receiver-can-rely-on).
- * Addresses do not wait for each other.
- */
+/** Sends audit events to WEBHOOK_URLS (docs/webhooks.md); addresses do not wait for each other. */
 @Injectable()
 export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Webhooks.name);

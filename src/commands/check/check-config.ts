@@ -28,10 +28,7 @@ import type { CheckReport } from '../../platform/check-report.js';
 const DATABASE_MS = 3000;
 const REDIS_MS = 3000;
 
-/**
- * Checks, by the code of the start, all that a start needs; changes nothing.
- * @throws InvalidSettings for files that settings name
- */
+/** Checks all that a start needs, by its code. @throws InvalidSettings for files that settings name */
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
   const features = FEATURES.filter((feature) => feature.isOn(settings));
@@ -96,10 +93,7 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
   }
 }
 
-/**
- * A start in production refuses keys of another SECRET_KEY; elsewhere it replaces them
- * (docs/maintenance.md#backup-and-restore).
- */
+/** A start in production refuses keys of another SECRET_KEY (docs/maintenance.md#backup-and-restore). */
 async function checkKeys(dataSource: DataSource, { secretKey, production }: Settings, report: CheckReport) {
   const cipher = new KeyCipher(secretKey);
   const keys = (await listKeys(new Sql(dataSource))).filter(isUsable);

@@ -34,10 +34,7 @@ const CREATE_DISTRIBUTED = 'SELECT create_distributed_table(to_regclass($1), $2,
 const REMOVE_ORIGINALS = `
   SELECT truncate_local_data_after_distributing_table(to_regclass($1)) WHERE pg_relation_size(to_regclass($1)) > 0`;
 
-/**
- * Opens one connection to the coordinator for some work, without time-outs: moving a table's rows may take
- * hours.
- */
+/** Opens one connection to the coordinator, without time-outs: moving a table's rows may take hours. */
 export async function onCluster<Result>(
   target: ConnectionTarget,
   work: (cluster: DataSource) => Promise<Result>,
@@ -71,10 +68,7 @@ export function distributeDatabase(target: ConnectionTarget, log: (line: string)
   });
 }
 
-/**
- * Distributes the tables of a new version when it starts on a cluster; they are nearly empty, so older
- * instances keep running.
- */
+/** Distributes the tables of a new version, which are nearly empty, while older instances keep running. */
 export function distributeNewTables(target: ConnectionTarget): Promise<void> {
   return onCluster(target, (cluster) => distribute(cluster, () => undefined));
 }
@@ -90,10 +84,7 @@ async function requireStopped(dataSource: DataSource): Promise<void> {
   );
 }
 
-/**
- * Distributes the remaining tables over the nodes, with their rows. May be repeated.
- * @param dataSource with one connection
- */
+/** Distributes remaining tables, with their rows. May be repeated. @param dataSource with one connection */
 async function distribute(dataSource: DataSource, log: (line: string) => void): Promise<void> {
   for (const placement of placements(dataSource)) {
     const isNew = await dataSource.transaction((manager) => place(manager, placement));

@@ -26,10 +26,7 @@ const COUNT_MS = 10_000;
 /** Sessions of one user that one run ends. */
 const MOST_ENDING = 100;
 
-/**
- * Asks the providers with `recheck` about the users who are due
- * (docs/guides/recheck.md).
- */
+/** Asks the providers with `recheck` about the users who are due (docs/guides/recheck.md). */
 @Injectable()
 @UserLifecycle()
 export class Rechecks

@@ -79,9 +79,7 @@ function warnOnce(log: Logger): DiagLogger {
   };
 }
 
-/**
- * OpenTelemetry reports an error as JSON with all of its properties; the log needs the code or the status.
- */
+/** OpenTelemetry reports an error as JSON with all properties; the log needs the code or the status. */
 function reasonOf(message: string): string {
   try {
     const { code, name } = JSON.parse(message) as { code?: unknown; name?: unknown };

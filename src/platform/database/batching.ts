@@ -12,8 +12,7 @@ const TIMEOUT_MS = 1600;
 /** Precision of the time-out. */
 const PRECISION_MS = 50;
 
-// SQLSTATE classes of errors that one row may cause: cardinality violation, data exception, integrity
-// constraint violation.
+// SQLSTATE classes of errors of one row: cardinality, data exception, integrity constraint violation.
 const ROW_ERROR_CLASSES = new Set(['21', '22', '23']);
 
 interface Waiting<Item, Result> {

@@ -36,9 +36,7 @@ export class Sql {
   /** Runs CONFIRM_READ; concurrent calls are batched. */
   readonly confirmRead: () => Promise<void>;
 
-  /**
-   * @param distributed whether the rows are on several nodes: some statements have another form there
-   */
+  /** @param distributed whether the rows are on several nodes: some statements have another form there */
   constructor(
     dataSource: DataSource,
     readonly distributed = false,

@@ -17,8 +17,7 @@ const CLOSE_TIMEOUT_MS = 400;
 export class EventStream {
   /** @param response without headers sent */
   constructor(private readonly response: ServerResponse) {
-    // After 60 s without traffic (express.adapter.ts). While the database is unavailable, there is nothing to
-    // send.
+    // After 60 s without traffic (express.adapter.ts). Without the database there is nothing to send.
     response.on('timeout', () => {
       if (response.writableLength > 0) response.destroy();
     });

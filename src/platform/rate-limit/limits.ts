@@ -8,10 +8,7 @@ import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from '../http/network.js';
 
-/**
- * Pages of devices a minute and user. Each may read all sessions of the user, which takes the database
- * milliseconds.
- */
+/** Pages of devices a minute and user: each may read all the user's sessions, which takes milliseconds. */
 const READS = 600;
 
 @Injectable()

@@ -65,10 +65,7 @@ interface AdapterFinding {
   readonly setting: string | undefined;
 }
 
-/**
- * Calls the adapter's `check`, and returns the errors that it throws, refusals first. An `AggregateError`
- * contains several. Never throws.
- */
+/** Returns the errors of the adapter's `check` (or of its `AggregateError`), refusals first. Never throws. */
 export async function checkAdapter(
   adapter: ProviderAdapter,
   provider: ProviderSettings,

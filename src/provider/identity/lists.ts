@@ -6,10 +6,7 @@ export interface TextList {
   readonly why?: string;
 }
 
-/**
- * Members of an entry that only describe it. Another member may restrict it: a role in one tenant only, or
- * not active.
- */
+/** Members that only describe an entry. Another may restrict it: to one tenant, or as not active. */
 const DESCRIBING: ReadonlySet<string> = new Set(
   'id value name display displayName display_name description type primary $ref'.split(' '),
 );
@@ -48,10 +45,7 @@ function textsInObject(value: Readonly<Record<string, unknown>>): TextList {
   return { texts: [], why: 'is no list of texts, but an object: let its path name the member' };
 }
 
-/**
- * Whether a key with this value is a name in a list, or explicitly none. ZITADEL: the organizations that gave
- * the role.
- */
+/** Whether a key with this value is a name, or explicitly none; ZITADEL: organizations that gave the role. */
 function isMark(value: unknown): boolean {
   const isOfTexts = isObject(value) && Object.values(value).every((one) => typeof one === 'string');
   return isOfTexts || typeof value === 'boolean' || value === null;

@@ -10,10 +10,7 @@ import axios, {
 } from 'axios';
 import type { Agent, Dispatcher } from 'undici'; // Node 20: version 7 is the last that supports it
 
-/**
- * Loaded on first use, to start faster. Not `import()`: if that fails once (EMFILE), it fails until the
- * process ends.
- */
+/** Loaded on first use, to start faster. A failed `import()` (EMFILE) would fail until the process ends. */
 const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Agent: typeof Agent };
 
 /** No other file knows axios. */

@@ -44,10 +44,7 @@ export function layout(title: string, content: Html): Page {
   );
 }
 
-/**
- * Sends a page that any site may frame (spec §4.5.1). A policy with `form-action` would block the redirect
- * after the form.
- */
+/** Sends a page that any site may frame (spec §4.5.1). `form-action` would block the redirect of the form. */
 export function sendPage(response: Response, status: number, page: Page): void {
   const text = renderPage(response, page, `script-src ${hashes.join(' ')}`);
   response.status(status).send(text);
@@ -66,10 +63,7 @@ export const PAGE_ERROR_FILTER = new OAuthErrorFilter(ERROR_STATUS, (error, _req
   return true;
 });
 
-/**
- * Page for a request that must not be redirected (RFC 6749 §4.1.2.1).
- * @param reason fixed text, for developers
- */
+/** Page for a request that must not be redirected (RFC 6749 §4.1.2.1). @param reason fixed text */
 function invalidRequestPage(reason: string): Page {
   return layout(
     'Sign-in is not possible',

@@ -40,10 +40,7 @@ export const formScript = `
 })();
 `;
 
-/**
- * Notifies the page around the frame (docs/frontend.md) of Escape, and of the height of the content, against
- * scroll bars.
- */
+/** Reports Escape and the height of the content to the page around the frame (docs/frontend.md). */
 export const frameScript = `
 (() => {
   const asked = new URLSearchParams(location.search).get('redirect_uri') ?? '';

@@ -20,10 +20,7 @@ export interface PasswordHash {
   readonly hash: Buffer;
 }
 
-/**
- * Reads `scrypt$N$r$p$salt$hash`, the last two in base64url.
- * @returns undefined for any other text, or for more than 256 MiB
- */
+/** Reads `scrypt$N$r$p$salt$hash`. @returns undefined for any other text, or for more than 256 MiB */
 export function parsePasswordHash(text: string): PasswordHash | undefined {
   const match = FORMAT.exec(text);
   if (!match) return undefined;

@@ -212,10 +212,7 @@ function checkKeys(
   }
 }
 
-/**
- * Checks the keys `map_<claim>` (docs/settings.md#providers).
- * @param isOurs false: others are for an integrator's adapter
- */
+/** Checks the keys `map_<claim>`. @param isOurs false: others are for an integrator's adapter */
 function checkMaps(source: ProviderSource, shared: Shared, claims: string | undefined, isOurs = true): void {
   const names = storedClaims(shared, claims);
   for (const key of source.variables.keys()) {

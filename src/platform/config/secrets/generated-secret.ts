@@ -60,10 +60,7 @@ function problemOf(error: unknown): string {
   return ['ELOOP', 'EMLINK'].includes(code) ? 'is a symbolic link' : `cannot be used (${code})`;
 }
 
-/**
- * Returns why other accounts can replace files in `DATA_DIR`, in words that follow its name; undefined if
- * they cannot, and on Windows.
- */
+/** Returns why other accounts can replace files in `DATA_DIR`; undefined if they cannot, and on Windows. */
 export function exposureOfDataDir(dataDir: string): string | undefined {
   try {
     const link = fs.lstatSync(dataDir);
@@ -81,10 +78,7 @@ function exposure({ uid, mode }: Stats, closed: number): string | undefined {
   return mode & closed ? `has the mode ${(mode & 0o7777).toString(8)}` : undefined;
 }
 
-/**
- * Another account may have replaced the file by a link or a named pipe, which is neither followed nor waited
- * for.
- */
+/** Another account may have put a link or a named pipe there: neither is followed nor waited for. */
 function readSecret<T>(file: string, parser: Parser<T>): GeneratedSecret<T> {
   let exposed: string | undefined;
   const check = (found: Stats): void => {

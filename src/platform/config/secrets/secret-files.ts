@@ -39,10 +39,7 @@ export function readSecretFile(
   }
 }
 
-/**
- * Decodes a file by its byte order mark (PowerShell's `>` writes one), else as UTF-8.
- * @throws an error with a `code`
- */
+/** Decodes by a byte order mark (PowerShell's `>` writes it), else UTF-8. @throws an error with a `code` */
 export function decodeText(bytes: Buffer): string {
   const mark = bytes.toString('hex', 0, 2);
   const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
@@ -56,10 +53,7 @@ export function decodeText(bytes: Buffer): string {
   throw Object.assign(new Error(message), { code: message });
 }
 
-/**
- * Replaces each `<NAME>_FILE` of a secret by `<NAME>` and the file's content; for providers in both
- * spellings.
- */
+/** Replaces each `<NAME>_FILE` of a secret by `<NAME>` and the content; of providers in both spellings. */
 export function readSecretFiles(
   env: Environment,
   cwd: string,

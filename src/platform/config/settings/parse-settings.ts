@@ -110,10 +110,7 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
   return text === undefined ? undefined : setting.parser.parse(text);
 }
 
-/**
- * Refuses combinations of settings, and in production weak settings
- * (docs/production.md#what-the-start-refuses). For providers see enabled-providers.ts.
- */
+/** Refuses combinations, and in production weak settings (docs/production.md#what-the-start-refuses). */
 function applyRules(
   values: Values,
   env: Environment,

@@ -20,10 +20,7 @@ export interface SettingsPart {
   /** Refuses what does not fit together in several enabled providers. */
   checkProviders?(sources: readonly ProviderSource[]): void;
   readonly builtInProvider?: BuiltInProvider;
-  /**
-   * Sentences for the log at start; no secrets.
-   * @param providers names of all that have keys
-   */
+  /** Sentences for the log at start; no secrets. @param providers names of all that have keys */
   warnings?(settings: Settings, providers: ReadonlySet<string>): readonly string[];
   /** Callbacks of the feature's own pages, which are always allowed. */
   redirectUris?(settings: Settings): readonly OwnRedirectUri[];

@@ -13,10 +13,7 @@ export function isCalledUrl(entry: string): boolean {
   return isEndpointUrl(entry) && (/^https:/i.test(entry) || isLoopbackUrl(entry));
 }
 
-/**
- * Whether the host of a URL is an address outside of the Internet, or a name of localhost. Other names are
- * resolved for each connection.
- */
+/** Whether a URL's host is an address outside of the Internet, or localhost. Names are resolved later. */
 export function namesPrivateAddress(url: string): boolean {
   const { hostname } = new URL(url);
   const [, bracketed] = /^\[(.*)\]$/.exec(hostname) ?? [];

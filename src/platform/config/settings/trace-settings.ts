@@ -5,10 +5,7 @@ const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_END
 const EXPORTERS = ['otlp', 'console'];
 const PROTOCOLS = ['http/protobuf', 'http/json'];
 
-/**
- * Whether OpenTelemetry's variables ask for traces (docs/metrics.md#traces): by an exporter, or else by an
- * endpoint.
- */
+/** Whether variables ask for traces (docs/metrics.md#traces): by an exporter, or else by an endpoint. */
 export function wantsTraces(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return false;
   const exporters = exportersIn(env);
@@ -16,7 +13,7 @@ export function wantsTraces(env: Environment): boolean {
   return ENDPOINTS.some((name) => (env[name] ?? '').trim() !== '');
 }
 
-/** Refuses exporters and protocols that the service does not bring, so that nobody waits for their traces. */
+/** Refuses exporters and protocols that the service does not bring. */
 export function checkTraces(env: Environment, errors: SettingErrors): void {
   for (const name of exportersIn(env)) {
     if (![...EXPORTERS, 'none'].includes(name))

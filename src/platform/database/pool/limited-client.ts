@@ -11,10 +11,7 @@ class StatementCanceled extends Error {
   readonly code = CANCELED;
 }
 
-/**
- * Reported by its function, because messages are translated; a distributed database forwards those of
- * its nodes under another function.
- */
+/** Known by function, since messages are translated; a distributed database forwards under another one. */
 interface Notice {
   readonly routine?: string | undefined;
   readonly message?: string | undefined;

@@ -25,20 +25,14 @@ const POLL_MS = 100;
 /** A statement that waits for a table's lock delays all later ones on that table. */
 const LOCK_TIMEOUT_MS = 200;
 
-/**
- * Of a client for work that may take hours, such as building an index: session-settings.ts sets 0 in a
- * session of its own.
- */
+/** For work that may take hours, such as an index: session-settings.ts sets 0 in a session of its own. */
 export const NO_TIMEOUTS = {
   query_timeout: undefined,
   statement_timeout: undefined,
   idle_in_transaction_session_timeout: undefined,
 };
 
-/**
- * Removes every time-out of the database, the role and the URL for one transaction. `transaction_timeout` is
- * of PostgreSQL 17.
- */
+/** Lifts the time-outs of database, role and URL for a transaction; `transaction_timeout`: PostgreSQL 17. */
 const liftTimeouts = (lockTimeoutMs: number): string => `
   SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN '${lockTimeoutMs}' ELSE '0' END, true)
   FROM unnest(ARRAY[
@@ -183,10 +177,7 @@ async function applyAll(
   await apply(group, runner, executor);
 }
 
-/**
- * Applies migrations of the core and of features as a whole or not at all, while other instances serve: it
- * does not wait long for a lock.
- */
+/** Applies migrations as a whole or not at all, while others serve: it does not wait long for a lock. */
 async function apply(
   migrations: readonly Migration[],
   runner: QueryRunner,

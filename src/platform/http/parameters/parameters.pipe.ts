@@ -105,10 +105,7 @@ function namesIn(members: Shape['members']): string[] {
   return members.map(({ name }) => name);
 }
 
-/**
- * Looks up the validators of a DTO once; class-validator does so for each object.
- * @returns whether it would accept an object
- */
+/** Looks up a DTO's validators once; class-validator does so for each object. @returns a check of objects */
 export function compileRules(rules: readonly Rule[]): (dto: Dto) => boolean {
   const members = namesOf(rules).map((name) => {
     const own = rules.filter(({ propertyName }) => propertyName === name);

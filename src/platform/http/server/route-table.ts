@@ -12,7 +12,7 @@ interface Route {
   readonly matches: MatchFunction<object>;
 }
 
-/** Routes of the application, as Nest registers them: Express offers no list of its own. */
+/** Routes of the application, as Nest registers them: Express offers no list. */
 export class RouteTable {
   private readonly routes = new Map<string, Route>();
 

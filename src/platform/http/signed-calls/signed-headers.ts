@@ -1,10 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 
-/**
- * Returns the headers of a call as Standard Webhooks say, with a signature of each secret.
- * @param id of the message
- * @param at time of the call
- */
+/** Returns headers of Standard Webhooks, signed with each secret. @param id of the message */
 export function signedHeaders(
   secrets: readonly string[],
   id: string,

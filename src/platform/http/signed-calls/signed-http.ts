@@ -35,11 +35,7 @@ export class SignedHttp {
     private readonly resolve = lookup,
   ) {}
 
-  /**
-   * Sends a POST.
-   * @returns the answer, of any status
-   * @throws if there is none in time, or if the address is refused
-   */
+  /** Sends a POST. @returns an answer of any status @throws without one in time, or for a refused address */
   async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {
     // A literal address is not resolved, so `lookup` would not see it.
     if (!this.allowsPrivate && namesPrivateAddress(url))
