@@ -5,7 +5,6 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { endIfUnread } from './ending.js';
 import { ignoreForeignUpgrades } from './foreign-upgrades.js';
-import { RouteTable } from './route-table.js';
 import { trackAnswer } from './unread-answers.js';
 
 const SWEEP_EVERY_MS = 50;
@@ -30,49 +29,17 @@ const SERVER_LIMITS = {
  * - Requests and responses are created with Express's prototypes, which Express 5 otherwise sets on each of
  *   them. That takes longer than the rest of a small answer (CONTRIBUTING.md#deviations-from-nestjs).
  * - JSON is sent in one write.
- * - Routes are listed, for 405 and `Allow`.
  * - `Date` follows the clock that all instances share.
  * - Closing ends idle connections at once, and all others after 10 s.
  */
 export class LatchkeyExpressAdapter extends ExpressAdapter {
   private readonly open = new Set<Socket>();
-  private readonly routes = new RouteTable();
   private clock: { now(): number } = Date;
   private date = { second: NaN, text: '' };
-
-  constructor(app: Express) {
-    super(app);
-    this.routes.attachTo(app);
-  }
 
   /** Clients correct their clocks by `Date` (docs/browser-sessions.md#proofs-without-the-sdk). */
   useClock(clock: { now(): number }): void {
     this.clock = clock;
-  }
-
-  override get(...route: unknown[]): unknown {
-    this.routes.add('GET', route[0] as string);
-    return super.get(...(route as [never]));
-  }
-
-  override post(...route: unknown[]): unknown {
-    this.routes.add('POST', route[0] as string);
-    return super.post(...(route as [never]));
-  }
-
-  override put(...route: unknown[]): unknown {
-    this.routes.add('PUT', route[0] as string);
-    return super.put(...(route as [never]));
-  }
-
-  override patch(...route: unknown[]): unknown {
-    this.routes.add('PATCH', route[0] as string);
-    return super.patch(...(route as [never]));
-  }
-
-  override delete(...route: unknown[]): unknown {
-    this.routes.add('DELETE', route[0] as string);
-    return super.delete(...(route as [never]));
   }
 
   override initHttpServer(): void {
