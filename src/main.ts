@@ -36,7 +36,7 @@ Settings are environment variables, or lines of a file .env in the working direc
 Checks settings, adapters, address, database and Redis as a start would, and prints what it finds, with the redirect URIs to
 register at each provider. Nothing is started or changed. Exit code 0: valid. 1: not.
 `,
-    run: async () => (await import('./commands/check/check-config.command.js')).runCheckConfig(),
+    run: async () => (await import('./commands/check/check-config.js')).runCheckConfig(),
   },
   distribute: {
     about: 'distributes the tables over a Citus cluster',
@@ -45,7 +45,7 @@ register at each provider. Nothing is started or changed. Exit code 0: valid. 1:
 Spreads the tables over a Citus cluster by user_id, with their rows, and brings the schema up to date before. May be repeated.
 DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service first. See docs/scaling-out.md.
 `,
-    run: async () => (await import('./commands/distribute/command.js')).runDistribute(),
+    run: async () => (await import('./commands/distribute/distribute.js')).runDistribute(),
   },
 };
 
