@@ -72,7 +72,7 @@ export async function startApplication(
     providers: app.get(ProviderRegistry),
     async stop() {
       const server: Server = app.getHttpServer();
-      app.get(Readiness).stop();
+      app.get(Readiness).isStopping = true;
       server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'));
       await delay(settings.shutdownDelay * 1000);
       server.close(); // before sockets are notified: they must not reconnect to this instance
