@@ -1,10 +1,10 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { createRequire } from 'node:module';
 import type { LookupFunction } from 'node:net';
+import { Webhook } from 'standardwebhooks';
 import type * as Undici from 'undici';
 import { namesPrivateAddress } from '../../config/settings/signed-calls.js';
 import { isPublicAddress } from '../../config/urls/urls.js';
-import { Stopwatch } from './stopwatch.js';
 
 const CONNECT_TIMEOUT_MS = 5000;
 /** A connection with a longer answer is closed. */
@@ -19,6 +19,31 @@ export interface Answer {
   readonly retryAfter: string | undefined;
   /** The whole body, or why there is none. */
   readonly body: Buffer | Error;
+}
+
+/** Time since its creation, by the clock that counted more: in a suspended machine, one of them may stop. */
+export class Stopwatch {
+  private readonly began = [performance.now(), Date.now()] as const;
+
+  get ms(): number {
+    return Math.max(performance.now() - this.began[0], Date.now() - this.began[1]);
+  }
+}
+
+/** Returns headers of Standard Webhooks, signed with each secret. @param id of the message */
+export function signedHeaders(
+  secrets: readonly string[],
+  id: string,
+  at: Date,
+  body: string,
+): Readonly<Record<string, string>> {
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'Latchkey',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, at, body)).join(' '),
+  };
 }
 
 /**
