@@ -177,8 +177,7 @@ function options({ variables }: ProviderSource, ownKeys: object): Readonly<Recor
 }
 
 /**
- * Refuses keys that are unknown, keys of other adapters, and keys without the one that they need. An adapter
- * of an integrator has keys of its own.
+ * Refuses unknown keys, those of other adapters, and those without a needed one.
  * @param further keys of this provider alone
  */
 function checkKeys(

@@ -27,9 +27,8 @@ export const TENANTS_DECIDE = 'tenants_decide';
 export const HOSTED_DOMAIN = 'hosted_domain';
 
 /**
- * Option: how a refresh token is asked for. Google has
- * a special parameter. The usual refresh token of Keycloak follows its single sign-on session; that of
- * `offline_access` does not. Others: the scope `offline_access`.
+ * Option: how a refresh token is asked for. Google has a special parameter. Keycloak's usual one follows its
+ * single sign-on session; that of `offline_access` does not. Others: the scope `offline_access`.
  */
 export const OFFLINE = 'offline';
 

@@ -1,5 +1,5 @@
 import * as parsers from '../settings/parsers.js';
-import { allowRule } from './allow-rule.js';
+import { allowRule, DOMAIN } from './allow-rule.js';
 import { claimMap } from './claim-map.js';
 import { claimsSetting, idPath } from './claim-paths.js';
 import { clientKeyText } from './client-key.js';
@@ -43,8 +43,6 @@ const OF_THE_FLOW: ReadonlySet<string> = new Set(
   `response_type response_mode client_id client_secret client_assertion client_assertion_type redirect_uri state scope nonce code
   code_challenge code_challenge_method code_verifier request request_uri provider iss error`.split(/\s+/),
 );
-
-const EMAIL_DOMAIN = /^[^\s@.*]+(?:\.[^\s@.*]+)*$/;
 
 const isParameter = (name: string): boolean => /^[\w.:-]{1,64}$/.test(name) && !OF_THE_FLOW.has(name);
 
@@ -124,7 +122,7 @@ export const providerKeys = {
     doc: 'Who may sign in: comma-separated conditions, of which one must hold (docs/guides/access-policy.md).',
   },
   email_domains: {
-    parser: parsers.list('domains (corp.example)', (domain) => EMAIL_DOMAIN.test(domain)),
+    parser: parsers.list('domains (corp.example)', (domain) => DOMAIN.test(domain)),
     doc: 'Comma-separated domains, for the choice of a provider by e-mail address (docs/guides/access-policy.md#which-provider). Admits and refuses nobody.',
   },
   email_trusted: {

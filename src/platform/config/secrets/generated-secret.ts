@@ -21,8 +21,7 @@ const FILES = {
 /**
  * Reads the secret under `DATA_DIR` that replaces a setting. Processes that start at once use one secret,
  * since the file appears at once, and never replaces another one (`link`).
- * @throws InvalidSettings if the file cannot be read or written, or does not hold such a secret; without its
- *   content
+ * @throws InvalidSettings if the file cannot be read or written, or holds no such secret; without content
  */
 export function generatedSecret<T>(
   dataDir: string,

@@ -12,11 +12,9 @@ const MAX_BYTES = 64 * 1024;
 export const NONBLOCKING = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * Reads a secret from a file or a pipe (`/dev/fd/63`). By default, the call waits until a named pipe has a
- * writer.
+ * Reads a secret from a file or a pipe (`/dev/fd/63`). By default, the call waits for a pipe's writer.
  * @param check throws if the open file must not be read
- * @throws an error with a `code`, as node:fs has: `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without
- *   data
+ * @throws an error with a `code`, as node:fs: `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without data
  */
 export function readSecretFile(
   path: string,

@@ -66,9 +66,8 @@ export function fileErrorCode(error: unknown): string {
 }
 
 /**
- * Returns the known name that an unknown one resembles: equal but for case, underscores, an S at the end of a
- * word (`CORS_ORIGIN`) or `_FILE`, or with one typing error (`REDIRCT_URIS`). Shorter names resemble too many
- * other words.
+ * Returns the known name that an unknown one resembles: equal but for case, underscores, an S that ends a
+ * word (`CORS_ORIGIN`) or `_FILE`, or with one typing error. Shorter names resemble too many others.
  */
 export function suggestionFor(name: string, known: readonly string[], minLength = 8): string | undefined {
   if (known.includes(name)) return undefined;

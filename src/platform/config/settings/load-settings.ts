@@ -33,8 +33,7 @@ export function oldSecretKey(): SecretKey {
 }
 
 /**
- * Loads the settings of this process (docs/settings.md#settings): the environment, `.env`, the files of
- * `<NAME>_FILE`, the key in `DATA_DIR`.
+ * Loads the settings (docs/settings.md): environment, `.env`, files of `<NAME>_FILE`, key in `DATA_DIR`.
  * @throws InvalidSettings with all errors
  */
 export function loadSettings(

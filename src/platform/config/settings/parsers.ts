@@ -30,6 +30,15 @@ export function parser<T>(accepts: string, read: (text: string) => T | undefined
   return { accepts, parse };
 }
 
+/** Decodes percent-encoded UTF-8. @returns undefined for other escapes */
+export function decodePercent(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export const boolean = words('true', 'false');
 
 export const onOff = words('on', 'off');

@@ -4,7 +4,7 @@ import type { ProviderSettings } from '../providers/provider-settings.js';
 import type { Setting } from './setting-row.js';
 import type { OwnRedirectUri, Settings } from './settings.js';
 import { settingsTable } from './settings-table.js';
-import { eventNames } from './webhook-settings.js';
+import { eventNames } from './signed-calls.js';
 
 /**
  * What a feature adds to the settings. It also adds the types, by `declare module`, to `Settings` and
