@@ -122,7 +122,8 @@ describe('a provider', () => {
           sessionExpiry: null,
           refreshToken: null,
           proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
-          rawClaims: {},
+          names: {},
+          overlay: {},
           facts: {},
           ...names,
         });

@@ -15,7 +15,8 @@ const NONE = {
   sessionExpiry: null,
   refreshToken: null,
   proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
-  rawClaims: {},
+  names: {},
+  overlay: {},
   facts: {},
 };
 
@@ -51,7 +52,8 @@ describe('parseIdentity (spec §2.5)', () => {
       refreshToken: 'r',
       claims: { roles: ['admin'] },
       proof: { isEmailVerified: false, hostedDomain: undefined, claims: { roles: ['admin'] } },
-      rawClaims: {},
+      names: {},
+      overlay: {},
       facts: {},
     });
   });
