@@ -119,9 +119,8 @@ export class AuditStore implements EntitySubscriberInterface {
   }
 
   /**
-   * Inserts refusals. Of a removed user, nothing personal is stored; the user may have been removed while the
-   * refusal waited, and the locks make `forget` wait. A sign-in of a person without a row is a newcomer's,
-   * unless the trail has a removal.
+   * Inserts refusals. Of a removed user, nothing personal is stored: the locks make `forget` wait. A sign-in
+   * of a person without a row is a newcomer's, unless the trail has a removal.
    */
   async insertRefusals(refused: readonly RefusedRow[], locks: UserLocks): Promise<void> {
     await this.dataSource.transaction(async (manager) => {

@@ -99,8 +99,7 @@ export class Provider {
   /**
    * Redeems a code.
    * @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
-   * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` for a sign-in
-   *   that is too old
+   * @throws OAuthError by the table above, else `server_error`; `invalid_grant` for a sign-in that is too old
    */
   async exchange({ memory, iss, ...request }: ProviderExchange, isOurCallback = false): Promise<Identity> {
     const { code, state } = request;

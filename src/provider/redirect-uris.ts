@@ -41,9 +41,8 @@ export function providerCallback({ publicUrl }: Address, name: string): string {
 }
 
 /**
- * Redirect URIs to register at a provider: those that it receives. One that sends the code by POST needs that
- * of stock clients only. `http://127.0.0.1/…` without a port is for command lines (RFC 8252 §7.3), which are
- * such clients.
+ * Redirect URIs that a provider receives. One that sends the code by POST needs that of stock clients only,
+ * which command lines are, too: `http://127.0.0.1/…` without a port (RFC 8252 §7.3).
  */
 export function redirectUrisToRegister(settings: Rules, provider: Own & Named): string[] {
   const list = [

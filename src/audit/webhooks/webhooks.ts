@@ -61,7 +61,9 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
 
   onApplicationBootstrap(): void {
     for (const sender of this.senders) sender.start();
-    this.background.repeat('remove-old-webhooks', () => this.removeOthers(), { atStart: true });
+    const addresses = this.senders.map(({ addressHash }) => addressHash);
+    const work = (): Promise<void> => this.store.removeOthers(addresses);
+    this.background.repeat('remove-old-webhooks', work, { atStart: true });
   }
 
   /** The connection pool is closed after this. */
@@ -71,9 +73,5 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
     await Promise.all(this.senders.map((sender) => sender.stop()));
     clearTimeout(timer);
     await this.http.close();
-  }
-
-  private removeOthers(): Promise<void> {
-    return this.store.removeOthers(this.senders.map(({ addressHash }) => addressHash));
   }
 }

@@ -67,7 +67,9 @@ export class Rechecks
   }
 
   onApplicationBootstrap(): void {
-    this.background.repeat('ask-providers', () => this.ask());
+    this.background.repeat('ask-providers', async () => {
+      for (const queue of this.queues) await queue.run();
+    });
     this.background.repeat('end-cut-sessions', () => this.endCutSessions());
     this.background.repeat('wake-checks', () => this.wake());
   }
@@ -77,10 +79,6 @@ export class Rechecks
     const works = ['ask-providers', 'end-cut-sessions', 'wake-checks'] as const;
     await Promise.all(works.map((work) => this.background.stop(work)));
     await Promise.all(this.queues.map((queue) => queue.settled()));
-  }
-
-  private async ask(): Promise<void> {
-    for (const queue of this.queues) await queue.run();
   }
 
   /** Each use is written twice, a second apart: at the first time, `rest` may not have seen its token. */

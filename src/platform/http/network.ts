@@ -15,10 +15,7 @@ export function clientAddress({ headers, socket }: IncomingMessage, app: Express
 // Some proxies add the client's port.
 const BRACKETS_OR_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 
-/**
- * Returns the address in a text: IPv6 in short form without a zone; IPv4 if it is mapped into IPv6, or
- * `::a.b.c.d` (RFC 4291 §2.5.5).
- */
+/** Returns an address: short IPv6 without zone; IPv4 if mapped into IPv6 or `::a.b.c.d` (RFC 4291 §2.5.5). */
 function addressIn(ip = ''): string | undefined {
   const [, bracketed, withPort] = BRACKETS_OR_PORT.exec(ip) ?? [];
   const text = bracketed ?? withPort ?? ip;

@@ -12,9 +12,9 @@ const DESCRIBING: ReadonlySet<string> = new Set(
 );
 
 /**
- * Returns the texts in the shapes in which products send lists: one text or number, a list of texts, numbers
- * or objects (RFC 7643 §2.4: `value`; else `name`, `display`), an object with the names as keys
- * (ZITADEL, WordPress), a list of PHP as an object.
+ * Returns the texts of a list as products send them: one text or number, a list of texts, numbers or objects
+ * (RFC 7643 §2.4: `value`; else `name`, `display`), an object with names as keys (ZITADEL), a PHP list as an
+ * object.
  */
 export function textsIn(value: unknown): TextList {
   if (typeof value === 'string' && /[,;\s]/.test(value)) {

@@ -21,12 +21,10 @@ export interface HttpClient {
 }
 
 /**
- * Creates an axios client over undici, which takes a quarter of the CPU of axios' own adapter
- * (CONTRIBUTING.md#deviations-from-nestjs). Every status is an answer; redirects are not followed, and no
- * request is sent twice.
+ * Creates axios over undici, at a quarter of the CPU (CONTRIBUTING.md#deviations-from-nestjs). Every status
+ * is an answer; no redirect is followed, no request sent twice.
  *
- * @returns the client, whose requests throw an AxiosError, or a CanceledError if `signal` aborts; `close`
- *   ends all connections
+ * @returns the client, with AxiosErrors, and CanceledErrors if `signal` aborts; `close` ends connections
  * @throws if undici cannot be loaded; a later call may succeed
  */
 export function axiosOverUndici(maxBytes: number): HttpClient {
@@ -44,9 +42,8 @@ export function axiosOverUndici(maxBytes: number): HttpClient {
 }
 
 /**
- * A connection serves one request at a time, so that a request that hangs delays no other. Idle connections
- * are closed before a usual server closes them (5 s) or by its `Keep-Alive`; a code must not be sent into a
- * closing connection.
+ * A connection serves one request at a time: one that hangs delays no other. Idle ones are closed before a
+ * usual server closes them (5 s, or `Keep-Alive`); a code must not be sent into a closing connection.
  */
 const CONNECTIONS: Agent.Options = {
   keepAliveTimeout: 4000,

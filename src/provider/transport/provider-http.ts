@@ -37,8 +37,7 @@ export class ProviderHttp implements OnApplicationShutdown {
   /**
    * Sends a request.
    * @returns the answer, of any status
-   * @throws an error with `call` (provider-answer.ts) if there is no answer, or if it is too large or
-   *   compressed
+   * @throws an error with `call` (provider-answer.ts) without an answer, or for a large or compressed one
    */
   async send({ url, method, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
     const http = this.clientFor(url, direct);

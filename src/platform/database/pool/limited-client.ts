@@ -86,9 +86,8 @@ const WAITING_COMMITS = `
 let isCanceling = false;
 
 /**
- * Cancels commits of the service that wait for a standby for longer than `waitedMs`; never rejects. Neither
- * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server
- * until the standby is back.
+ * Cancels commits that wait for a standby for longer than `waitedMs`; never rejects. Neither
+ * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server.
  */
 async function cancelWaitingCommits(Base: typeof Client, config: ClientConfig, waitedMs: number) {
   if (isCanceling) return;

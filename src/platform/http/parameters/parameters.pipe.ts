@@ -24,9 +24,8 @@ interface Shape {
 
 /**
  * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored,
- * except in the query of a search (KnownOnly). It replaces Nest's ValidationPipe
- * (CONTRIBUTING.md#deviations-from-nestjs), since class-transformer changes nested data: it drops a member
- * `__proto__`, and throws for a `constructor`.
+ * except in a search (KnownOnly). It replaces Nest's ValidationPipe (CONTRIBUTING.md#deviations-from-nestjs):
+ * class-transformer drops a nested member `__proto__`, and throws for a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
