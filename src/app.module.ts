@@ -14,14 +14,12 @@ import { OAuthErrorFilter } from './platform/http/errors/oauth-error.filter.js';
 import { showNotFound } from './platform/http/page/not-found.js';
 import { ParametersPipe } from './platform/http/parameters/parameters.pipe.js';
 import { EventsModule } from './platform/events.js';
-import { OpenApiModule } from './operations/openapi/openapi.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
 import { RateLimitGuard } from './platform/rate-limit/rate-limit.guard.js';
 import { RateLimitModule } from './platform/rate-limit/rate-limit.module.js';
 import { RealtimeModule } from './realtime/realtime.module.js';
 import { RedisModule } from './platform/redis/redis.module.js';
-import { RemovalModule } from './operations/removal/removal.module.js';
 import { JwtGuard } from './token/guard/jwt.guard.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
@@ -47,7 +45,7 @@ export class AppModule {
         DatabaseModule.forRoot(ENTITIES, cluster),
         AuditModule,
         RedisModule,
-        RateLimitModule.forRoot(settings),
+        RateLimitModule,
         ProviderModule,
         TokenModule,
         AuthModule,
@@ -55,8 +53,6 @@ export class AppModule {
         DeviceModule,
         RealtimeModule,
         OperationsModule.forRoot(settings),
-        OpenApiModule,
-        RemovalModule,
         ...(await Promise.all(features.map((feature) => feature.module(settings)))),
       ],
       providers: [

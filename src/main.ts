@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-// Static imports of sources would delay the signal handlers: process 1 of a container ignores a signal
-// without a handler.
+// Static imports would delay the signal handlers: process 1 of a container ignores signals without one.
 import { createRequire } from 'node:module';
 import type { Command, LoadSettings } from './extensions.js';
 
@@ -37,7 +36,7 @@ Settings are environment variables, or lines of a file .env in the working direc
 Checks settings, adapters, address, database and Redis as a start would, and prints what it finds, with the redirect URIs to
 register at each provider. Nothing is started or changed. Exit code 0: valid. 1: not.
 `,
-    run: async () => (await import('./commands/check/check-config.command.js')).runCheckConfig(),
+    run: async () => (await import('./commands/check/check-config.js')).runCheckConfig(),
   },
   distribute: {
     about: 'distributes the tables over a Citus cluster',
@@ -46,7 +45,7 @@ register at each provider. Nothing is started or changed. Exit code 0: valid. 1:
 Spreads the tables over a Citus cluster by user_id, with their rows, and brings the schema up to date before. May be repeated.
 DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service first. See docs/scaling-out.md.
 `,
-    run: async () => (await import('./commands/distribute/command.js')).runDistribute(),
+    run: async () => (await import('./commands/distribute/distribute.js')).runDistribute(),
   },
 };
 
@@ -70,10 +69,7 @@ async function allCommands(): Promise<Readonly<Record<string, Command>>> {
   return Object.assign({ ...COMMANDS }, ...FEATURES.map(({ commands }) => commands));
 }
 
-/**
- * Runs `latchkey <command> …`.
- * @returns the exit code; 2 for an unknown command, or arguments that it does not take
- */
+/** Runs `latchkey <command> …`. @returns the exit code; 2 for wrong usage */
 async function main([name = '', ...argv]: readonly string[]): Promise<number> {
   const commands = Object.hasOwn(COMMANDS, name) ? COMMANDS : await allCommands();
   if (Object.hasOwn(commands, name)) {
@@ -90,10 +86,7 @@ async function main([name = '', ...argv]: readonly string[]): Promise<number> {
   return help(usageOf(commands), name, `latchkey: ${error}\n\n`);
 }
 
-/**
- * Prints the usage, which was asked for or else is part of an error; without the argument, which may be a
- * password.
- */
+/** Prints the usage, asked for or as part of an error; without the argument, which may be a password. */
 function help(usage: string, argument: string, error = ''): number {
   const isHelp = argument === '--help' || argument === '-h';
   if (isHelp) process.stdout.write(usage);
@@ -101,10 +94,7 @@ function help(usage: string, argument: string, error = ''): number {
   return isHelp ? 0 : 2;
 }
 
-/**
- * Runs the service until a signal arrives, also during the start (docs/production.md). A second signal
- * changes nothing.
- */
+/** Runs the service until a signal arrives, also during the start; a second one changes nothing. */
 async function serve(): Promise<number> {
   const signalled = new Promise<NodeJS.Signals>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, resolve);

@@ -166,10 +166,7 @@ export const RequestOrigin = createParamDecorator((_data: unknown, context: Exec
   originOf(context.switchToHttp().getRequest<HttpRequest>()),
 );
 
-/**
- * Returns the origin of a request. Without a guard that knows the actor, it is a user; the caller may add the
- * id.
- */
+/** Returns the origin of a request. Without a guard that knows the actor, it is a user. */
 export function originOf(request: HttpRequest): Origin {
   const { session, actor } = request;
   return {

@@ -11,10 +11,7 @@ import { KEEPS_TIME_MS } from './audit.sql.js';
 /** Events of one statement; they fit into the bound of a stream, also if JSON escapes each character. */
 const PAGE_SIZE = 100;
 
-/**
- * Place in the trail (platform/http/parameters/cursor.ts). It is valid on all instances, and after a restored
- * backup.
- */
+/** Place in the trail (http/parameters/cursor.ts), valid on all instances and after a restored backup. */
 export type Cursor = string;
 
 export interface AuditPage {

@@ -2,9 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Events } from '../platform/events.js';
 import { LineLimit } from '../platform/http/middleware/line-limit.js';
 
-/**
- * Logs the audit trail, `"context": "Audit"`. Refusals, which any client can cause, must not fill the disk.
- */
+/** Logs the audit trail, `"context": "Audit"`. Any client can cause refusals: they must not fill the disk. */
 @Injectable()
 export class AuditLog {
   private readonly logger = new Logger('Audit');

@@ -1,7 +1,4 @@
-/**
- * Events of the audit trail that no feature alone writes. `npm run check` fails until docs/audit.md, `admin/`
- * and `packages/server/` have a new one.
- */
+/** Core events. `npm run check` fails until docs/audit.md, `admin/` and `packages/server/` have new ones. */
 export const CORE_AUDIT_NAMES = [
   'sign_in',
   'sign_in_refused',

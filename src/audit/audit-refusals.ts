@@ -8,10 +8,7 @@ import { systemOrigin, toAuditRow, toRecordedEvent, type AuditFacts } from './au
 import { AuditStore, type RefusedRow } from './audit.store.js';
 import { UserLocks } from './user-locks.js';
 
-/**
- * Refusals that are stored in a second: of each name, and of any name beyond; 1,000 in all
- * (docs/audit.md#bounds).
- */
+/** Refusals stored a second: of each name, and of any name beyond; 1,000 in all (docs/audit.md#bounds). */
 const OF_EACH = 100;
 const OF_ANY = 700;
 /** Refusals that wait for the database; later ones are counted. */
@@ -27,10 +24,7 @@ export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
   readonly event: RefusalName;
   /** Default: the user is not known. */
   readonly userId?: string | null;
-  /**
-   * Session that a refused token names; the event has its ids only if `prove` finds the session: the token
-   * may be forged.
-   */
+  /** Session in a refused token, which may be forged: stored only if `prove` finds the session. */
   readonly claimed?: SessionIds | undefined;
   /** Called later, if the event is stored. @returns the reason to store, if it is another one */
   readonly prove?: (() => Promise<{ readonly reason?: string | undefined } | undefined>) | undefined;
@@ -38,10 +32,7 @@ export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
 
 interface Waiting extends RefusedRow, Pick<Refusal, 'claimed' | 'prove'> {}
 
-/**
- * Publishes refusals, and stores at most 1,000 a second; the others are counted in one event for each name.
- * No request waits for them.
- */
+/** Stores at most 1,000 refusals a second, and counts the others by name. No request waits for it. */
 @Injectable()
 export class AuditRefusals implements BeforeApplicationShutdown {
   private readonly logger = new Logger(AuditRefusals.name);

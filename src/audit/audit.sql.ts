@@ -38,8 +38,7 @@ export const INSERT_EVENTS = `
 export const KEEPS_TIME_MS = 400;
 
 /**
- * SQL: the time of a stored refusal. Refusals that were stored too late get the earliest time that no stream
- * has passed; `nth` keeps their order.
+ * SQL: the time of a stored refusal; a late one gets the earliest that no stream has passed, in `nth` order.
  * @param at milliseconds since the epoch
  */
 export const timeOfRefusal = (at: string, nth: string): string => `

@@ -65,10 +65,7 @@ export class AuditStore implements EntitySubscriberInterface {
     dataSource.subscribers.push(this);
   }
 
-  /**
-   * Writes events in the transaction of their change. The caller has locked the user's row, so that `at` has
-   * the order of commits.
-   */
+  /** Writes events in the transaction of their change, under the user's lock: `at` has commit order. */
   async write(manager: EntityManager, facts: readonly AuditFacts[]): Promise<void> {
     if (facts.length === 0) return;
     const rows = facts.map((one) => toAuditRow(randomUUID(), one));
@@ -78,7 +75,7 @@ export class AuditStore implements EntitySubscriberInterface {
     this.uncommitted.set(runner, [...earlier, ...rows.map(toRecordedEvent)]);
   }
 
-  /** Writes an event of a change that needs no other row, in a transaction of its own. */
+  /** Writes an event of a change that needs no other row, in one transaction. */
   async record(facts: AuditFacts): Promise<void> {
     await this.dataSource.transaction((manager) => this.write(manager, [facts]));
   }
@@ -122,9 +119,8 @@ export class AuditStore implements EntitySubscriberInterface {
   }
 
   /**
-   * Inserts refusals. Of a removed user, nothing personal is stored; the user may have been removed while the
-   * refusal waited, and the locks make `forget` wait. A sign-in of a person without a row is a newcomer's,
-   * unless the trail has a removal.
+   * Inserts refusals. Of a removed user, nothing personal is stored: the locks make `forget` wait. A sign-in
+   * of a person without a row is a newcomer's, unless the trail has a removal.
    */
   async insertRefusals(refused: readonly RefusedRow[], locks: UserLocks): Promise<void> {
     await this.dataSource.transaction(async (manager) => {

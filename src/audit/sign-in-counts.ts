@@ -57,9 +57,7 @@ export interface CountedHour {
   readonly counts: readonly CountedSignIns[] | undefined;
 }
 
-/**
- * Counts sign-ins of the last seven days, on all instances: those of an hour again until they are settled.
- */
+/** Counts sign-ins of the last seven days, on all instances; an hour again until it is settled. */
 @Injectable()
 export class SignInCounts {
   private readonly providers: readonly string[];

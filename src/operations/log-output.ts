@@ -31,10 +31,7 @@ export function hasColors(): boolean {
 const LEFT_OUT = new Set(['level', 'time', 'msg', 'event', 'context', 'err']);
 const PLAIN = /^[\w.:/@+-]+$/;
 
-/**
- * Formats a log entry: the message, or the name of the audit event, then fields as `name=value`. Only a stack
- * has lines of its own.
- */
+/** Formats an entry: message or audit event, then `name=value`. Only a stack has more lines. */
 export function readableLine(entry: Record<string, unknown>): string {
   const { msg, event, context, err } = entry;
   const head = msg ?? event ?? (err === undefined ? context : '');
@@ -45,7 +42,7 @@ export function readableLine(entry: Record<string, unknown>): string {
   return [[textOf(head), ...fields].filter(Boolean).join(' '), errorOf(err)].filter(Boolean).join(': ');
 }
 
-/** Members of an object are fields of their own: `actor.type=user`. */
+/** Members of an object are separate fields: `actor.type=user`. */
 function membersOf(name: string, value: unknown): [string, unknown][] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[name, value]];
   return Object.entries(value).map(([member, its]) => [`${name}.${member}`, its]);
@@ -72,9 +69,7 @@ function textOf(value: unknown): string {
   return oneLine(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-/**
- * Escapes line breaks and control characters: input in the log must not forge lines or control the terminal.
- */
+/** Escapes control characters: input in the log must not forge lines or control the terminal. */
 function oneLine(text: string): string {
   return stripVTControlCharacters(text).replace(
     /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, // oxlint-disable-line no-control-regex

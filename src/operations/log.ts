@@ -9,9 +9,7 @@ const NEST_CONTEXTS = /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplore
 // They log an error that they also throw; the start retries or prints it.
 const RETHROWING_CONTEXTS = /^(ExceptionHandler|NestApplication)$/;
 
-/**
- * Creates the log of the service: one JSON object per line, which the destination may format (log-output.ts).
- */
+/** Creates the log of the service: one JSON object per line, which log-output.ts may format. */
 export function createLog(level: string, destination?: DestinationStream): Logger {
   return pino(
     {
@@ -81,10 +79,7 @@ export class NestLog implements LoggerService {
   readonly verbose = this.writer('trace');
   readonly fatal = this.writer('fatal');
 
-  /**
-   * By context. Lines that each request may cause, for instance while the database is unavailable, must not
-   * fill the disk.
-   */
+  /** By context. Lines that each request may cause while the database is away must not fill the disk. */
   private readonly limits = { error: this.limit('error'), warn: this.limit('warn') };
   /** Of equal errors one line a second is written, the first with its stack. */
   private readonly repeats = { error: this.repeated('error'), warn: this.repeated('warn') };

@@ -6,21 +6,16 @@ import { poolOf } from '../platform/database/pool/data-source.js';
 import { errorCode, errorMessage } from '../platform/errors/error-facts.js';
 import { Sql } from '../platform/database/sql.js';
 import { RedisConnection } from '../platform/redis/redis-connection.js';
-import { DiskRoom } from './disk-room.js';
 
 /** A successful write is the result of all checks for this time. */
 const FRESH_MS = 1000;
-/**
- * A slow write counts only this long after a successful one: a short delay must not stop all instances at
- * once.
- */
+/** A slow write counts this long after a successful one: a short delay must not stop all instances. */
 const SLOW_MOMENT_MS = 2000;
 /** A check waits this long for the server while the last write is fresh; a stopped server refuses at once. */
 const PROMPT_MS = 250;
 
 const READ_ONLY = '25006';
-// undefined_function, feature_not_supported, insufficient_privilege: a database that is only similar to
-// PostgreSQL.
+// undefined_function, feature_not_supported, insufficient_privilege: a database similar to PostgreSQL.
 const CANNOT_TELL = new Set<unknown>(['42883', '0A000', '42501']);
 
 // One record of the write-ahead log is as durable as a token: the commit flushes it and waits for the
@@ -42,6 +37,7 @@ const LOST = /^(57P0[12]|0800[036]|ECONNRESET|EPIPE)$|^Connection terminated|con
 /** Whether a load balancer should send requests to this instance (docs/production.md#behind-a-proxy). */
 @Injectable()
 export class Readiness {
+  /** Set before the service stops: the instance is not ready then. */
   isStopping = false;
 
   private readonly logger = new Logger(Readiness.name);
@@ -58,11 +54,6 @@ export class Readiness {
   ) {
     this.pool = poolOf(dataSource);
     this.diskRoom = new DiskRoom(sql, this.pool);
-  }
-
-  /** Makes the instance not ready: the service is about to stop. */
-  stop(): void {
-    this.isStopping = true;
   }
 
   /** Returns `up` if the database can be written to. The reason for `down` is in the log only. */
@@ -94,10 +85,7 @@ export class Readiness {
     await Promise.race([this.underWay, delay(PROMPT_MS)]);
   }
 
-  /**
-   * Retries on a lost connection, which an operator may have ended; other connections of the pool may be
-   * lost, too.
-   */
+  /** Retries on lost connections: an operator may have ended all of the pool. */
   private async ask(isFresh: boolean): Promise<void> {
     for (let lost = 0; ; lost++) {
       try {
@@ -124,4 +112,52 @@ export class Readiness {
     }
     if (!isFresh) this.succeededAt = performance.now();
   }
+}
+
+const EVERY_MS = 1000;
+/** Without the right to look, the disk counts as full this long after each statement that found it full. */
+const FULL_MS = 4000;
+// insufficient_privilege, feature_not_supported: no temporary tables here
+const CANNOT_LOOK = new Set<unknown>(['42501', '0A000']);
+
+// A full disk may accept small writes in files with room left. This takes a megabyte until its commit.
+const TAKE_ROOM = {
+  name: 'room-check',
+  text: `
+    CREATE TEMPORARY TABLE latchkey_room ON COMMIT DROP AS
+    SELECT repeat('x', 1000) AS room FROM generate_series(1, 1000)`,
+};
+
+/** The disk of the database counts as full once a statement has found it so, until there is room again. */
+class DiskRoom {
+  constructor(
+    private readonly sql: Sql,
+    private readonly pool: Pick<BoundedPool, 'diskFullAt'>,
+  ) {}
+
+  get isFull(): boolean {
+    return this.pool.diskFullAt !== -Infinity;
+  }
+
+  /** @throws while the disk is full */
+  async check(): Promise<void> {
+    const { diskFullAt } = this.pool;
+    if (this.isFullFor(EVERY_MS)) throw full();
+    try {
+      await this.sql.query(TAKE_ROOM, []); // of no table of ours
+    } catch (error) {
+      if (!CANNOT_LOOK.has(errorCode(error))) throw this.pool.diskFullAt === diskFullAt ? error : full(error);
+      if (this.isFullFor(FULL_MS)) throw full();
+    }
+    if (this.pool.diskFullAt === diskFullAt) this.pool.diskFullAt = -Infinity;
+  }
+
+  private isFullFor(ms: number): boolean {
+    return performance.now() - this.pool.diskFullAt < ms;
+  }
+}
+
+/** Without the code, by which Readiness knows a slow moment. */
+function full(cause?: unknown): Error {
+  return new Error('the disk of the database is full', { cause });
 }

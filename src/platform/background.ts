@@ -9,20 +9,14 @@ import {
 
 export interface Work {
   readonly everyMs: number;
-  /**
-   * Share by which the interval of an instance varies: instances that were started together do not always
-   * compete.
-   */
+  /** Share by which the interval varies: instances that started together do not always compete. */
   readonly jitter?: number;
   /** Logged with the error, at level `debug` or this one. The next run follows after the interval. */
   readonly failure: string;
   readonly level?: 'warn';
 }
 
-/**
- * All work that an instance repeats, except that of features, and what a single connection does while it is
- * open.
- */
+/** All repeated work of an instance, except that of features and of single open connections. */
 export const BACKGROUND_WORK = {
   'read-clock': { everyMs: 10_000, failure: 'the clock of the database was not read: the last offset stays' },
   'read-keys': { everyMs: 500, failure: 'the signing keys were not read: the known keys stay in use' },
@@ -60,10 +54,7 @@ export const BACKGROUND_WORK = {
   },
 } as const satisfies Record<string, Work>;
 
-/**
- * Repeats the work of BACKGROUND_WORK and of the features: a run is skipped while the last one continues, and
- * no error leaves it.
- */
+/** Repeats work: a run is skipped while the last one continues, and no error leaves it. */
 @Injectable()
 export class Background implements OnApplicationShutdown {
   private readonly logger = new Logger(Background.name);
@@ -92,10 +83,7 @@ export class Background implements OnApplicationShutdown {
     if (atStart) tick();
   }
 
-  /**
-   * Stops the work, at the latest when the connections of the service are closed.
-   * @returns resolves after the present run
-   */
+  /** Stops the work, at the latest when connections are closed. @returns resolves after the present run */
   async stop(name: string): Promise<void> {
     clearInterval(this.timers.get(name));
     await this.running.get(name);

@@ -12,10 +12,7 @@ export interface Gauge {
 export abstract class Declared {
   /** Names of all audit events, of the core as well. */
   abstract readonly auditNames: readonly string[];
-  /**
-   * Beginnings, up to `: `, of reasons of `access_denied` that describe no person: the trail has them also of
-   * removed users.
-   */
+  /** Beginnings (`…: `) of reasons of `access_denied` that describe no person, kept also of removed users. */
   abstract readonly impersonalReasons: readonly string[];
   abstract readonly gauges: readonly Gauge[];
   /** Requests a minute and address, by the name of the limit. */

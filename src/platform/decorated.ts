@@ -6,9 +6,7 @@ export interface Decorated<Said, Instance> {
   readonly instance: Instance;
 }
 
-/**
- * Returns the providers of all modules with a decorator of `DiscoveryService`, by the names of their classes.
- */
+/** Returns the providers with a decorator of `DiscoveryService`, by the names of their classes. */
 export function decorated<Said, Instance>(
   discovery: DiscoveryService,
   decorator: DiscoverableDecorator<Said>,

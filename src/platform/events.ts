@@ -72,10 +72,7 @@ export interface ChannelEvent {
   readonly sentAt: string;
 }
 
-/**
- * State that modules report for metrics (operations/metrics/state-metrics.ts describes it). Features add
- * members, which their `gauges` describe.
- */
+/** State for metrics (state-metrics.ts). Features add members, which their `gauges` describe. */
 export interface ServiceState {
   readonly sockets: number;
   readonly connectedUsers: number;
@@ -100,21 +97,13 @@ export interface DomainEvents {
   'session.used': [SessionIds];
   /** A session was signed out. Emitted on every instance within 1 s. */
   'session.ended': [EndedSession];
-  /**
-   * The claims of a user have changed. Emitted on every instance within 1 s; of several changes the last one.
-   */
+  /** A user's claims have changed. Emitted on every instance within 1 s; of several changes the last. */
   'claims.changed': [ChangedClaims];
   /** A user with changed claims was removed. Emitted on every instance within 1 s. */
   'claims.voided': [VoidedClaims];
-  /**
-   * The ended sessions and changed claims were read. `cursor`: where a reader of the feed begins
-   * (SessionFeedStore.past); null until all are read.
-   */
+  /** Ended sessions and changed claims were read. `cursor`: where feeds begin; null until all are read. */
   'sessions.read': [{ readonly cursor: string | null }];
-  /**
-   * Events of the audit trail: their change was committed, or something was refused. In a flood of refusals
-   * on the hot path.
-   */
+  /** Audit events were committed, or something was refused. In a flood of refusals on the hot path. */
   'audit.recorded': [readonly RecordedEvent[]];
   /** Events were committed together, or have `ttl` 0; those of a user in their order. */
   'channel.appended': [readonly ChannelEvent[]];
@@ -165,10 +154,7 @@ export interface DomainEvents {
   ];
   /** Metrics are collected: each listener calls the given function with its state, synchronously. */
   'state.requested': [(state: Partial<ServiceState>) => void];
-  /**
-   * Metrics are collected: each listener calls the given function with a count that it reads from the
-   * database.
-   */
+  /** Metrics are collected: listeners call the given function with a count that the database makes. */
   'total.requested': [(name: Total, count: Promise<number>) => void];
 }
 

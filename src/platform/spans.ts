@@ -7,10 +7,7 @@ export type EndSpan = (error?: unknown) => void;
 export interface Tracer {
   /** Middleware that makes a span of each request. */
   readonly request: RequestHandler;
-  /**
-   * Begins a span within that of the request, if it is traced.
-   * @param attributes from closed sets, never data that was sent or stored
-   */
+  /** Begins a span within the request's, if it is traced. @param attributes from closed sets, never data */
   begin(name: string, attributes: Readonly<Record<string, string>>): EndSpan | undefined;
   /** Binds a function to the present request, for a later call. */
   bind<Args extends unknown[], Result>(work: (...args: Args) => Result): (...args: Args) => Result;

@@ -32,10 +32,7 @@ interface Extensible extends ProviderAdapter {
 export interface OidcAdapter extends Extensible {
   check(provider: ProviderSettings): Promise<void>;
   issuer(provider: ProviderSettings): Promise<string>;
-  /**
-   * Whether the ID token's claims are enough. Override it if `identityOf` needs claims of the userinfo
-   * endpoint.
-   */
+  /** Whether the ID token's claims are enough; override it if `identityOf` needs claims of userinfo. */
   isComplete(provider: ProviderSettings, claims: Claims): boolean;
 }
 export declare const OidcAdapter: new () => OidcAdapter;

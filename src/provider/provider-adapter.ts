@@ -62,10 +62,7 @@ export interface ExchangeRequest {
   readonly state: string;
   /** As in the authorization request. */
   readonly redirectUri: string;
-  /**
-   * `iss` of the callback, if the client passed it on (RFC 9207); compared already, unless `issuer` is
-   * `'own'`.
-   */
+  /** `iss` of the callback, if the client passed it on (RFC 9207); compared, unless `issuer` is `'own'`. */
   readonly iss?: string;
   readonly memory?: AdapterMemory;
   /** `check-provider`: receives what the provider sent about the user, before anything is selected. */
@@ -95,10 +92,7 @@ export interface ProviderIdentity {
   /** Google: the claim `hd`; null if it is absent. */
   hosted_domain?: string | null;
   avatar_url?: string;
-  /**
-   * Claims `sub` and `sid` of the ID token, by which logout tokens name user and session; adapter `oidc`
-   * only.
-   */
+  /** `sub` and `sid` of the ID token, by which logout tokens name user and session; adapter `oidc` only. */
   subject?: string;
   session?: string;
   /**

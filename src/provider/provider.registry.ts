@@ -21,11 +21,7 @@ export class ProviderRegistry {
     private readonly appSettings: Settings,
   ) {}
 
-  /**
-   * Gives each provider its adapter.
-   * @param builtIn adapters by name
-   * @param clock of the database; a command has none
-   */
+  /** Gives providers their adapters. @param builtIn by name @param clock of the database; not in commands */
   static async load(
     settings: Settings,
     builtIn: ReadonlyMap<string, ProviderAdapter>,
@@ -41,19 +37,13 @@ export class ProviderRegistry {
     return new ProviderRegistry(loaded, settings);
   }
 
-  /**
-   * Checks the providers of built-in adapters, concurrently, within 5 s. Never throws.
-   * @param warn receives a line for each finding
-   */
+  /** Checks built-in adapters, concurrently, within 5 s. Never throws. @param warn gets a line each */
   async check(warn: (line: string) => void): Promise<void> {
     const builtIn = [...this.providers.values()].filter(({ settings }) => ADAPTERS.has(settings.adapter));
     await Promise.all([...builtIn.map((provider) => provider.check(warn)), this.checkRedirectUris(warn)]);
   }
 
-  /**
-   * Warns of mix-up (RFC 9700 §4.4): if two providers share a redirect URI, only `iss` shows which of them
-   * issued a code.
-   */
+  /** Warns of mix-up (RFC 9700 §4.4): at a shared redirect URI, only `iss` shows who issued a code. */
   private async checkRedirectUris(warn: (line: string) => void): Promise<void> {
     const { production } = this.appSettings;
     const all = [...this.providers.values()].filter(({ settings }) => production || !settings.isBuiltIn);

@@ -123,7 +123,7 @@ describe('a provider', () => {
           refreshToken: null,
           proof: { isEmailVerified: false, hostedDomain: undefined, claims: {} },
           names: {},
-      overlay: {},
+          overlay: {},
           facts: {},
           ...names,
         });

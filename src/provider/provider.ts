@@ -31,10 +31,7 @@ import { within } from './transport/provider-http.js';
 const logger = new Logger('Provider');
 const issuerLogger = new Logger('CallbackIssuer');
 const claimsLogger = new Logger('ProviderClaims');
-/**
- * Bad codes and reported callbacks cause these lines, so anyone can; the log limits the lines of each
- * context.
- */
+/** Anyone can cause these lines by bad codes and callbacks; the log limits the lines of each context. */
 const codeLogger = new Logger('ProviderCode');
 const callbackLogger = new Logger('ProviderCallback');
 
@@ -42,8 +39,7 @@ const DEADLINE_MS = 5000; // milliseconds for a whole exchange (docs/security.md
 
 const LOGOUT_MS = 2000; // milliseconds for the discovery document at a sign-out, which works without it
 
-// Errors of a provider are mapped by their code, not by status
-// (docs/provider-contract.md#implement-the-contract).
+// Errors are mapped by their code, not by status (docs/provider-contract.md#implement-the-contract).
 type Refusal = readonly [error: ErrorCode, description: string];
 const CREDENTIALS: Refusal = ['invalid_client', 'the provider does not accept the client credentials'];
 const UNUSABLE: Refusal = ['server_error', 'the identity provider cannot be used right now'];
@@ -103,8 +99,7 @@ export class Provider {
   /**
    * Redeems a code.
    * @param isOurCallback the browser returned to the service itself; other clients need not pass `iss` on
-   * @throws OAuthError by the table above; `server_error` for any other error; `invalid_grant` for a sign-in
-   *   that is too old
+   * @throws OAuthError by the table above, else `server_error`; `invalid_grant` for a sign-in that is too old
    */
   async exchange({ memory, iss, ...request }: ProviderExchange, isOurCallback = false): Promise<Identity> {
     const { code, state } = request;
@@ -169,10 +164,7 @@ export class Provider {
     return parseIdentity(this.withNamedClaims(answer), warn, { maps: this.maps, settingOf });
   }
 
-  /**
-   * Leaves out the claims that no setting names: a provider grants no role unless the operator said so. Warns
-   * once.
-   */
+  /** Leaves out claims that no setting names: a provider alone grants no role. Warns once. */
   private withNamedClaims(answer: ProviderIdentity): ProviderIdentity {
     const { claims, ...others } = (answer ?? {}) as Partial<ProviderIdentity>;
     if (!isObject(claims)) return answer;
@@ -198,10 +190,7 @@ export class Provider {
     return describe((error as Error).cause ?? error, this.latest, secrets);
   }
 
-  /**
-   * Validates `iss` of a callback with an error.
-   * @throws OAuthError `invalid_grant`; `server_error` if the provider is away
-   */
+  /** Validates `iss` of a callback with an error. @throws OAuthError `invalid_grant`, `server_error` */
   async checkIssuer(iss: string | undefined): Promise<void> {
     await this.ask('issuer', async () => this.validateIssuer(this.current(), iss, true));
   }
@@ -246,10 +235,7 @@ export class Provider {
     throw new ProviderRefusal('invalid_grant', message, call);
   }
 
-  /**
-   * Returns the page on which the user signs out at the provider, if it has one.
-   * @throws OAuthError `server_error` if it is away
-   */
+  /** Returns the provider's sign-out page, if it has one. @throws OAuthError `server_error` if it is away */
   async logoutUrl(request: LogoutRequest): Promise<URL | undefined> {
     const { adapter } = this;
     if (!(adapter instanceof OidcAdapter)) return undefined;
@@ -270,10 +256,7 @@ export class Provider {
     for (const { line } of findings) warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
   }
 
-  /**
-   * Settings with the current client secret and key (docs/maintenance.md#rotating-secrets); one object until
-   * they change.
-   */
+  /** Settings with current secrets (docs/maintenance.md#rotating-secrets); one object until they change. */
   private current(): ProviderSettings {
     const clientSecret = this.clientSecret.recent();
     const clientKey = this.clientKey.recent();

@@ -9,10 +9,7 @@ type Address = Pick<Settings, 'publicUrl'>;
 // The three spellings of loopback (RFC 8252 §7.3).
 const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/;
 
-/**
- * Whether `uri` may receive a code (docs/settings.md#clients). Entries are compared as strings, but a
- * loopback entry allows any port (RFC 8252 §7.3).
- */
+/** Whether `uri` may receive a code: compared as strings, loopback with any port (RFC 8252 §7.3). */
 export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {
   if (settings.ownRedirectUris.some((own) => asLocalhost(uri) === asLocalhost(own.uri))) return true;
   const list = provider.redirectUris ?? settings.redirectUris;
@@ -27,9 +24,7 @@ export function defaultRedirectUri(settings: Rules, provider: Own): string {
   return list?.[0] ?? callback(settings);
 }
 
-/**
- * Whether one redirect URI is allowed for both providers. Callbacks of the service's own pages do not count.
- */
+/** Whether a redirect URI is allowed for both providers, apart from the service's own pages. */
 export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean {
   const rules = { ...settings, ownRedirectUris: [] };
   const [first, second] = [one, other].map((provider) => provider.redirectUris ?? settings.redirectUris);
@@ -46,9 +41,8 @@ export function providerCallback({ publicUrl }: Address, name: string): string {
 }
 
 /**
- * Redirect URIs to register at a provider: those that it receives. One that sends the code by POST needs that
- * of stock clients only. `http://127.0.0.1/…` without a port is for command lines (RFC 8252 §7.3), which are
- * such clients.
+ * Redirect URIs that a provider receives. One that sends the code by POST needs that of stock clients only,
+ * which command lines are, too: `http://127.0.0.1/…` without a port (RFC 8252 §7.3).
  */
 export function redirectUrisToRegister(settings: Rules, provider: Own & Named): string[] {
   const list = [

@@ -29,10 +29,7 @@ export interface Application {
   stop(): Promise<void>;
 }
 
-/**
- * Migrates the database, starts the application and listens.
- * @param embedded the database that stops with the service
- */
+/** Migrates the database, starts the application and listens. @param embedded stops with the service */
 export async function startApplication(
   settings: Settings,
   log: Logger,
@@ -75,7 +72,7 @@ export async function startApplication(
     providers: app.get(ProviderRegistry),
     async stop() {
       const server: Server = app.getHttpServer();
-      app.get(Readiness).stop();
+      app.get(Readiness).isStopping = true;
       server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'));
       await delay(settings.shutdownDelay * 1000);
       server.close(); // before sockets are notified: they must not reconnect to this instance

@@ -21,10 +21,7 @@ const SIGNAL_MS = 50; // Ctrl-C also ends initdb; its failure may arrive before 
 const DATABASE_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 3000; // time for the embedded database to stop after a failed or aborted start
 
-/**
- * Runs the service until a signal arrives, which may be during the start, and stops it.
- * @throws what prevents the start
- */
+/** Runs the service until a signal, perhaps during the start, and stops it. @throws what ends the start */
 export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   const settings = loadSettings();
   const log = createLog(settings.logLevel, logOutput(settings));

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { runCheckConfig } from '../../src/commands/check/check-config.command.js';
+import { runCheckConfig } from '../../src/commands/check/check-config.js';
 import { createDatabase, createEmptyDatabase, dump, query, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';

@@ -135,7 +135,7 @@ describe('HTTP', () => {
   it('the log has a health probe with 503 as information', async () => {
     const stopping = await startTestService();
     try {
-      stopping.app.get(Readiness).stop();
+      stopping.app.get(Readiness).isStopping = true;
       await request(stopping.url).get('/health/ready').expect(503);
       const lines = () =>
         stopping.log

@@ -13,9 +13,7 @@ import type {
   AuditFilters,
 } from './audit.dto.js';
 
-/**
- * Events that one page reads at most, whether they match or not: some 50 ms; a quarter of them by an index.
- */
+/** Events that one page reads at most, matching or not: some 50 ms; a quarter of them by an index. */
 const PAGE_WALK = 20_000;
 /** Events that one call counts at most, whether they match or not. */
 const COUNT_WALK = 100_000;
@@ -43,10 +41,7 @@ interface Counted {
   readonly oldest: Date | null;
 }
 
-/**
- * Searches the audit trail, and counts it, newest first (docs/audit.md#search). The time does not depend on
- * the number of events that match.
- */
+/** Searches and counts the trail, newest first, in a time that does not depend on the number of matches. */
 @Injectable()
 export class AuditSearch {
   constructor(private readonly walks: AuditWalks) {}

@@ -6,9 +6,8 @@ const MOST_REFUSALS = 100;
 const MINUTE = 'YYYY-MM-DDThh:mm'.length;
 
 /**
- * Chooses the events of one address. Strangers cause refusals, and must not delay the events behind them: of
- * each minute only the first refusal with a name, network and user is wanted, and 100 in all. The trail has
- * all of them.
+ * Chooses the events of one address. Strangers cause refusals, and must not delay other events: each minute
+ * the first with a name, network and user is wanted, and 100 in all. The trail has all of them.
  */
 export class WantedEvents {
   private minute = '';

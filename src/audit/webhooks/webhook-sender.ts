@@ -2,24 +2,17 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Clock } from '../../platform/database/clock.js';
-import { signedHeaders } from '../../platform/http/signed-calls/signed-headers.js';
-import type { SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
-import { Stopwatch } from '../../platform/http/signed-calls/stopwatch.js';
+import { signedHeaders, Stopwatch, type SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
 import type { AuditEvent } from '../audit-event.js';
 import { isBefore, parseTime, type AuditFeed, type Cursor } from '../audit-feed.js';
 import { toFailure, toFailureWithoutAnswer, type Failure } from './failure.js';
 import { WantedEvents } from './wanted-events.js';
 import { LEASE_MS, PAUSED_S, type LeasedWebhook, type Holder, type WebhookStore } from './webhook.store.js';
 
-/**
- * A delivery counts if its status arrives within this time (docs/webhooks.md#what-a-receiver-can-rely-on).
- */
+/** A delivery counts if its status arrives in time (docs/webhooks.md#what-a-receiver-can-rely-on). */
 export const TIMEOUT_MS = 10_000;
 
-/**
- * Pause before the next look, if another instance sends, if there is nothing to send, and while an address
- * fails.
- */
+/** Pauses: another instance sends, there is nothing to send, the address fails. */
 const NOT_LEASED_MS = 3000;
 const IDLE_MS = 1000;
 const FAILING_MS = 2000;
@@ -30,10 +23,7 @@ const GIVE_UP_MS = 3 * 24 * 60 * 60_000;
 
 /** Refusals of one event after which it is set aside, if the receiver accepts a check. */
 const REFUSALS = 5;
-/**
- * After that, one refusal is enough for so long: the receiver is known to refuse by content, which strangers
- * may write again and again.
- */
+/** For so long, one refusal is then enough: strangers may write again what the receiver refuses. */
 const FILTERS_MS = 10 * 60_000;
 /** Name of a delivery without any content from outside: if it is accepted, the refused event is to blame. */
 const CHECK = 'webhook_check';

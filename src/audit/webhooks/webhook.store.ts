@@ -17,9 +17,7 @@ export const PAUSED_S = 3600;
 /** Rows that no instance has held for this long belong to addresses that are in no settings any more. */
 const FORGOTTEN_AFTER = '10 minutes';
 
-/**
- * Cursor at which a new address begins: after each horizon until now (platform/database/commit-reader.ts).
- */
+/** Cursor at which a new address begins: after each horizon until now (database/commit-reader.ts). */
 const NOW = `${placeOf(`now() - interval '${MARGIN} microseconds'`)} || '-${NO_USER}'`;
 
 export type LeasedWebhook = Pick<Webhook, 'position' | 'attempts' | 'failingSince' | 'retryAt' | 'pausedAt'>;
@@ -27,12 +25,16 @@ export type LeasedWebhook = Pick<Webhook, 'position' | 'attempts' | 'failingSinc
 /** Sender of an address, while it has the lease. */
 export type Holder = Pick<Webhook, 'addressHash' | 'holder'>;
 
-/** Columns of an address that works. */
-const WORKS = { attempts: 0, failingSince: null, retryAt: null, pausedAt: null };
+/** Columns of an address that works, and whose lease goes on. */
+const WORKS = {
+  attempts: 0,
+  failingSince: null,
+  retryAt: null,
+  pausedAt: null,
+  leasedUntil: () => LEASE_END,
+};
 
-/**
- * State of the addresses. A write of a former holder changes nothing, so a position never moves backwards.
- */
+/** State of the addresses. A former holder's write changes nothing, so a position never moves backwards. */
 @Injectable()
 export class WebhookStore {
   private readonly webhooks: Repository<Webhook>;
@@ -73,11 +75,7 @@ export class WebhookStore {
 
   /** Stores an accepted event, and extends the lease. @returns false if another sender has it */
   async accepted(holder: Holder, position: Cursor): Promise<boolean> {
-    const { affected } = await this.webhooks.update(holder, {
-      position,
-      leasedUntil: () => LEASE_END,
-      ...WORKS,
-    });
+    const { affected } = await this.webhooks.update(holder, { position, ...WORKS });
     return affected! > 0;
   }
 
@@ -88,11 +86,7 @@ export class WebhookStore {
    */
   setAside(holder: Holder, position: Cursor, reason: string | null): Promise<boolean> {
     return this.dataSource.transaction(async (manager) => {
-      const { affected } = await manager.update(Webhook, holder, {
-        position,
-        leasedUntil: () => LEASE_END,
-        ...WORKS,
-      });
+      const { affected } = await manager.update(Webhook, holder, { position, ...WORKS });
       const event = { event: 'webhook_event_set_aside', userId: null, origin: systemOrigin() } as const;
       if (affected && reason !== null) await this.audit.write(manager, [{ ...event, reason }]);
       return affected! > 0;

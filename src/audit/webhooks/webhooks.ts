@@ -20,10 +20,7 @@ import { WebhookStore } from './webhook.store.js';
 /** A stop waits so long for answers; without them, the events are sent again. */
 const STOP_MS = 2000;
 
-/**
- * Sends audit events to the addresses of WEBHOOK_URLS (docs/webhooks.md#what-a-receiver-can-rely-on).
- * Addresses do not wait for each other.
- */
+/** Sends audit events to WEBHOOK_URLS (docs/webhooks.md); addresses do not wait for each other. */
 @Injectable()
 export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Webhooks.name);
@@ -64,7 +61,9 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
 
   onApplicationBootstrap(): void {
     for (const sender of this.senders) sender.start();
-    this.background.repeat('remove-old-webhooks', () => this.removeOthers(), { atStart: true });
+    const addresses = this.senders.map(({ addressHash }) => addressHash);
+    const work = (): Promise<void> => this.store.removeOthers(addresses);
+    this.background.repeat('remove-old-webhooks', work, { atStart: true });
   }
 
   /** The connection pool is closed after this. */
@@ -74,9 +73,5 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
     await Promise.all(this.senders.map((sender) => sender.stop()));
     clearTimeout(timer);
     await this.http.close();
-  }
-
-  private removeOthers(): Promise<void> {
-    return this.store.removeOthers(this.senders.map(({ addressHash }) => addressHash));
   }
 }

@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,16 +23,34 @@ import { FEATURES } from '../../features.js';
 import { KeyCipher } from '../../token/keys/key-cipher.js';
 import { isUsable } from '../../token/keys/key-life.js';
 import { listKeys } from '../../token/keys/key.store.js';
-import type { CheckReport } from '../../platform/check-report.js';
+import { CheckReport } from '../../platform/check-report.js';
+import { InvalidSettings } from '../../platform/config/settings/invalid-settings.js';
+import { loadCommandSettings } from '../../settings.js';
 
 /** Milliseconds. A start waits longer for a database; a person waits for this command. */
 const DATABASE_MS = 3000;
 const REDIS_MS = 3000;
 
-/**
- * Checks, by the code of the start, all that a start needs; changes nothing.
- * @throws InvalidSettings for files that settings name
- */
+/** `latchkey check-config`. @returns the exit code: 0 valid, 1 not */
+export async function runCheckConfig(): Promise<number> {
+  const report = new CheckReport((line) => void process.stdout.write(`${line}\n`));
+  try {
+    const settings = loadCommandSettings('checked');
+    report.add('ok', 'settings', 'valid');
+    for (const warning of settings.warnings) report.add('warning', 'settings', warning);
+    await checkConfig(settings, report);
+  } catch (error) {
+    const lines = error instanceof InvalidSettings ? error.errors : [errorReason(error)];
+    for (const line of lines) report.add('FAIL', 'settings', line);
+  }
+  const [errors, warnings] = [report.count('FAIL'), report.count('warning')];
+  const counted = `${errors} error${errors === 1 ? '' : 's'}, ${warnings} warning${warnings === 1 ? '' : 's'}`;
+  const valid = errors === 0 ? 'Valid' : 'Not valid';
+  process.stdout.write(`\n${valid}: ${counted}. Nothing was started or changed.\n`);
+  return errors === 0 ? 0 : 1;
+}
+
+/** Checks all that a start needs, by its code. @throws InvalidSettings for files that settings name */
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
   const features = FEATURES.filter((feature) => feature.isOn(settings));
@@ -96,10 +115,7 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
   }
 }
 
-/**
- * A start in production refuses keys of another SECRET_KEY; elsewhere it replaces them
- * (docs/maintenance.md#backup-and-restore).
- */
+/** A start in production refuses keys of another SECRET_KEY (docs/maintenance.md#backup-and-restore). */
 async function checkKeys(dataSource: DataSource, { secretKey, production }: Settings, report: CheckReport) {
   const cipher = new KeyCipher(secretKey);
   const keys = (await listKeys(new Sql(dataSource))).filter(isUsable);

@@ -197,9 +197,7 @@ function shown(value: unknown): string {
 
 const VERDICTS: Partial<Record<Finding['verdict'], string>> = { ok: 'pass', warning: 'advice', FAIL: 'fail' };
 
-/**
- * For programs; `results` has the members of the report on the contract's rules (docs/provider-contract.md).
- */
+/** For programs; `results` are as in the report on the contract's rules (docs/provider-contract.md). */
 function jsonReport(provider: string, { report, redirectUris, identity, claims }: Check): string {
   const results = report.findings.flatMap(({ verdict, part, seen }) => {
     const known = VERDICTS[verdict];

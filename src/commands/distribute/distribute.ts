@@ -1,15 +1,20 @@
+import 'reflect-metadata';
 import { Reflector } from '@nestjs/core';
 import { DataSource, type EntityManager } from 'typeorm';
 import { hasCitus, isDistributed } from '../../citus/citus.js';
-import type { ConnectionTarget } from '../../platform/database/pool/connection-target.js';
+import { directTarget, type ConnectionTarget } from '../../platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
 import { ReferenceTable } from '../../platform/database/reference-table.js';
 import { migrate, NO_TIMEOUTS } from '../../platform/database/start/migrate.js';
 import { ENTITIES, MIGRATIONS } from '../../entities.js';
+import { errorReason } from '../../platform/errors/error-facts.js';
+import { loadCommandSettings } from '../../settings.js';
 
 const LOCK = 0x6c6b_0004; // number of an advisory lock, which must not change between versions
 
 const MIGRATION_TIMEOUT_MS = 30_000;
+
+const NO_CLUSTER = 'this database is no Citus cluster: it lacks the extension "citus", and nothing was done';
 
 interface Placement {
   readonly table: string;
@@ -34,10 +39,28 @@ const CREATE_DISTRIBUTED = 'SELECT create_distributed_table(to_regclass($1), $2,
 const REMOVE_ORIGINALS = `
   SELECT truncate_local_data_after_distributing_table(to_regclass($1)) WHERE pg_relation_size(to_regclass($1)) > 0`;
 
-/**
- * Opens one connection to the coordinator for some work, without time-outs: moving a table's rows may take
- * hours.
- */
+/** `latchkey distribute`. @returns the exit code: 0 done, 1 not done, 2 no Citus */
+export async function runDistribute(): Promise<number> {
+  try {
+    const settings = loadCommandSettings('none');
+    if (settings.databaseDirectUrl === undefined)
+      return fail(2, 'DATABASE_URL is not set, and the embedded PostgreSQL has no Citus');
+    const log = (line: string): void => void process.stdout.write(`${line}\n`);
+    const isCluster = await distributeDatabase(directTarget(settings), log);
+    if (!isCluster) return fail(2, NO_CLUSTER);
+    log('Done: start the service now.');
+    return 0;
+  } catch (error) {
+    return fail(1, errorReason(error));
+  }
+}
+
+function fail(code: number, message: string): number {
+  process.stderr.write(`distribute: ${message}\n`);
+  return code;
+}
+
+/** Opens one connection to the coordinator, without time-outs: moving a table's rows may take hours. */
 export async function onCluster<Result>(
   target: ConnectionTarget,
   work: (cluster: DataSource) => Promise<Result>,
@@ -71,10 +94,7 @@ export function distributeDatabase(target: ConnectionTarget, log: (line: string)
   });
 }
 
-/**
- * Distributes the tables of a new version when it starts on a cluster; they are nearly empty, so older
- * instances keep running.
- */
+/** Distributes the tables of a new version, which are nearly empty, while older instances keep running. */
 export function distributeNewTables(target: ConnectionTarget): Promise<void> {
   return onCluster(target, (cluster) => distribute(cluster, () => undefined));
 }
@@ -90,10 +110,7 @@ async function requireStopped(dataSource: DataSource): Promise<void> {
   );
 }
 
-/**
- * Distributes the remaining tables over the nodes, with their rows. May be repeated.
- * @param dataSource with one connection
- */
+/** Distributes remaining tables, with their rows. May be repeated. @param dataSource with one connection */
 async function distribute(dataSource: DataSource, log: (line: string) => void): Promise<void> {
   for (const placement of placements(dataSource)) {
     const isNew = await dataSource.transaction((manager) => place(manager, placement));

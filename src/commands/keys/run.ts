@@ -35,9 +35,7 @@ export async function run(command: Command, settings: Settings): Promise<string>
   }
 }
 
-/**
- * Finds `DATABASE_URL`, or the embedded database, which it starts for this command unless the service runs.
- */
+/** Finds `DATABASE_URL`, or the embedded database, which it starts unless the service runs. */
 async function locate(settings: Settings) {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl) return { database: usualTarget(settings) };

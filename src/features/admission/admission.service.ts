@@ -5,8 +5,7 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 import { Clock } from '../../platform/database/clock.js';
 import { errorReason } from '../../platform/errors/error-facts.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
-import { signedHeaders } from '../../platform/http/signed-calls/signed-headers.js';
-import { SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
+import { signedHeaders, SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
 import { settings } from './admission.feature.js';
 import { readDecision, type Decision } from './decision.js';
 

@@ -4,9 +4,8 @@ import type { Feature } from '../../extensions.js';
 const PATH = '/forward-auth';
 
 /**
- * Makes one call of all that reverse proxies ask at `/forward-auth`: they may send the method, path and
- * `Origin` of the request that they ask about (docs/forward-auth.md#the-call). These must not make the
- * request a preflight, or one of another route.
+ * Makes one call of all below `/forward-auth`: proxies may send method, path and `Origin` of another request
+ * (docs/forward-auth.md#the-call), which must make neither a preflight nor another route of it.
  */
 const unifyForwarded: RequestHandler = (request, _response, next) => {
   const { url } = request;

@@ -54,10 +54,7 @@ export class ForwardAuth {
   }
 }
 
-/**
- * @param claims effective claims of the user
- * @throws OAuthError `insufficient_scope` without one of the roles, or one of the groups
- */
+/** @throws OAuthError `insufficient_scope` without one of the roles, or one of the groups */
 export function requireLists({ role, group }: ForwardAuthDto, claims: Claims): void {
   if (hasOne(claims, 'roles', role) && hasOne(claims, 'groups', group)) return;
   throw new OAuthError('insufficient_scope', 'the user does not have the right to do this', {
@@ -65,10 +62,7 @@ export function requireLists({ role, group }: ForwardAuthDto, claims: Claims): v
   });
 }
 
-/**
- * @param now seconds since the epoch
- * @throws OAuthError `insufficient_user_authentication`
- */
+/** @param now seconds since the epoch @throws OAuthError `insufficient_user_authentication` */
 export function requireRecent(
   { max_age, acr }: ForwardAuthDto,
   { auth_time, acr: found }: Authentication,

@@ -16,9 +16,8 @@ interface IdentityHeaders {
 }
 
 /**
- * Returns the headers for the API behind the proxy. A header without a value is empty, so that the proxy
- * replaces what a client sent. Beyond MOST_BYTES, a list is cut at its end, another value is left out: fewer
- * rights, never more.
+ * Returns the headers for the API behind the proxy; empty ones replace what a client sent. Beyond MOST_BYTES,
+ * a list is cut at its end, another value is left out: fewer rights, never more.
  * @param claims effective claims of the user; a name or an address there comes before that of the profile
  */
 export function identityHeaders(

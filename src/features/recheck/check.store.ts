@@ -161,10 +161,7 @@ export class CheckStore {
     return rows.map(({ userId }) => userId);
   }
 
-  /**
-   * Removes the rows of users without a session. A sign-in that is not visible yet writes `signed_in_at`
-   * after this.
-   */
+  /** Removes rows of users without a session. A sign-in not visible yet writes `signed_in_at` after this. */
   async removeEnded(userIds: readonly string[], manager: EntityManager = this.checks.manager): Promise<void> {
     await manager
       .createQueryBuilder()

@@ -11,10 +11,7 @@ const logger = new Logger('Recheck');
 const LEAST_IN_FLIGHT = 10;
 /** And at most, while calls are fast. */
 const MOST_IN_FLIGHT = 200;
-/**
- * A quarter of the time after which a call fails, and a rotated refresh token may be lost: until slow answers
- * come, as many calls again have begun.
- */
+/** A quarter of a call's time-out: until slow answers come, as many calls again have begun. */
 const SLOW_MS = 1250;
 /** Slices of due users that one run looks at: most of their sessions may be idle. */
 const MOST_SLICES = 10;

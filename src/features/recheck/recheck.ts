@@ -47,10 +47,7 @@ export class Recheck {
     this.limit = new ConcurrencyLimit(Math.ceil(databasePoolSize / 4));
   }
 
-  /**
-   * @param row with a lease of this instance
-   * @throws an error of the database: the lease then ends by itself
-   */
+  /** @param row leased by this instance @throws an error of the database: the lease then ends by itself */
   async run(row: ProviderCheck, provider: Provider, settings: RecheckSettings): Promise<Outcome> {
     const startedAt = new Date(this.clock.now());
     const refreshToken = this.tokens.decrypt(row.refreshToken, row.userId);

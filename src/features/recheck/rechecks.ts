@@ -26,10 +26,7 @@ const COUNT_MS = 10_000;
 /** Sessions of one user that one run ends. */
 const MOST_ENDING = 100;
 
-/**
- * Asks the providers with `recheck` about the users who are due
- * (docs/guides/recheck.md).
- */
+/** Asks the providers with `recheck` about the users who are due (docs/guides/recheck.md). */
 @Injectable()
 @UserLifecycle()
 export class Rechecks
@@ -70,7 +67,9 @@ export class Rechecks
   }
 
   onApplicationBootstrap(): void {
-    this.background.repeat('ask-providers', () => this.ask());
+    this.background.repeat('ask-providers', async () => {
+      for (const queue of this.queues) await queue.run();
+    });
     this.background.repeat('end-cut-sessions', () => this.endCutSessions());
     this.background.repeat('wake-checks', () => this.wake());
   }
@@ -80,10 +79,6 @@ export class Rechecks
     const works = ['ask-providers', 'end-cut-sessions', 'wake-checks'] as const;
     await Promise.all(works.map((work) => this.background.stop(work)));
     await Promise.all(this.queues.map((queue) => queue.settled()));
-  }
-
-  private async ask(): Promise<void> {
-    for (const queue of this.queues) await queue.run();
   }
 
   /** Each use is written twice, a second apart: at the first time, `rest` may not have seen its token. */

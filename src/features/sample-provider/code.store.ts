@@ -19,10 +19,7 @@ interface SpentRow {
 
 const CODE_TTL = 60; // seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once
 
-/**
- * Authorization codes of the sample provider: rows, so that any instance can redeem them; hashed, against a
- * stolen database.
- */
+/** Authorization codes, as rows: any instance can redeem them. Hashed, against a stolen database. */
 @Injectable()
 export class CodeStore {
   constructor(@InjectRepository(SampleCode) private readonly codes: Repository<SampleCode>) {}

@@ -7,10 +7,7 @@ import type { AuthorizationPageDto } from './authorize.dto.js';
 const VALID_MS = 10 * 60 * 1000;
 const FORMAT = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
 
-/**
- * Tokens of the login form, bound to the authorization request. Signed, since browsers block third-party
- * cookies in frames.
- */
+/** Tokens of the login form, bound to its request. Signed: browsers block third-party cookies in frames. */
 @Injectable()
 export class CsrfTokens {
   private readonly key: Buffer;

@@ -18,7 +18,7 @@ export const sampleProvider: Feature = {
     'hash-password': {
       about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',
       usage: HASH_PASSWORD,
-      run: async () => (await import('./passwords/hash-password.js')).runHashPassword(),
+      run: async () => (await import('./passwords/password-hash.js')).runHashPassword(),
     },
   },
   check: async (settings) => (await import('./accounts/accounts-file.js')).checkAccountsFile(settings),

@@ -1,10 +1,7 @@
 import type { Events } from '../../platform/events.js';
 import type { Meter } from './meter.js';
 
-/**
- * Seconds: from a refresh, which needs one short statement, to a call that waits for a provider (5 s at
- * most).
- */
+/** Seconds: from a refresh, one short statement, to a call that waits for a provider (5 s at most). */
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Methods that are named in metrics and traces. */

@@ -5,10 +5,7 @@ const meter = new Meter();
 /** Metrics of the process: one registry for all applications in it, empty before `watchProcess`. */
 export const processRegistry = meter.registry;
 
-/**
- * prom-client's default metrics except the CPU time, which needs OpenTelemetry's API, and the numbers of
- * handles.
- */
+/** prom-client's default metrics except CPU time, which needs OpenTelemetry's API, and numbers of handles. */
 const DEFAULT_METRICS = [
   'processStartTime',
   'osMemoryHeap',
@@ -25,10 +22,7 @@ const PRECISION_MS = 20;
 
 type Collect = (registry: typeof processRegistry, config: { eventLoopMonitoringPrecision: number }) => void;
 
-/**
- * Starts to observe event loop, garbage collection, memory, file descriptors and CPU. To be called once per
- * process.
- */
+/** Starts to observe event loop, garbage collection, memory, files and CPU, once per process. */
 export function watchProcess(): void {
   for (const name of DEFAULT_METRICS) {
     const collect = part(`prom-client/lib/metrics/${name}.js`) as Collect;

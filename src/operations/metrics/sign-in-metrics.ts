@@ -9,10 +9,7 @@ const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 /** Label of an unknown provider, or of one that is no longer configured. */
 const NO_PROVIDER = 'none';
 
-/**
- * Values of `reason`, a label: a client may report any error of a callback (RFC 6749 §4.1.2.1; OpenID Connect
- * Core §3.1.2.6).
- */
+/** Values of the label `reason`: a client may report any error of a callback (RFC 6749 §4.1.2.1). */
 const REASONS = new Set<string>([
   ...Object.keys(ERROR_STATUS),
   'cancelled',

@@ -36,10 +36,7 @@ const TOTALS: readonly (readonly [total: Total, name: string, help: string])[] =
   ],
 ];
 
-/**
- * Registers the present state of other modules, which they report at each scrape.
- * @param gauges of features
- */
+/** Registers the state that other modules report at each scrape. @param gauges of features */
 export function stateMetrics(
   meter: Meter,
   events: Events,

@@ -8,10 +8,7 @@ import { Sql, type Statement } from '../../platform/database/sql.js';
 /** Rows of one batch: a few milliseconds of work, far below the statement timeout. */
 export const BATCH = 1000;
 
-/**
- * First key of the advisory locks; the second is the table. One batch per table runs at a time, on all
- * instances together.
- */
+/** First key of the advisory locks; the second is the table: one batch each at a time, on all instances. */
 export const REMOVAL_LOCK = 0x6c6b_0003;
 
 export interface ExpiringTable extends Expiry {
@@ -91,10 +88,7 @@ export function buildRemoval(expiring: ExpiringTable, rows = BATCH): Statement {
   };
 }
 
-/**
- * A row that is locked here stays in its place, so its `ctid` finds it at less than half the cost of the
- * primary key.
- */
+/** A locked row stays in its place: `ctid` finds it at less than half the cost of the primary key. */
 function deleteAll(expiring: ExpiringTable, rows: number): string {
   const { table, column = 'expires_at' } = expiring;
   return `seen AS MATERIALIZED (

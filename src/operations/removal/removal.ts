@@ -14,10 +14,7 @@ import { Events } from '../../platform/events.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
 
-/**
- * Failed statements in a row after which a table waits for the next run. Only on a distributed database can
- * one user with many access tokens cause them.
- */
+/** Failures in a row that end a table's run: a user with many tokens, on a distributed database. */
 const MOST_FAILURES = 20;
 /** A batch grows only after one that was faster, so that it stays below the statement timeout (950 ms). */
 const QUICK_MS = 300;
@@ -54,10 +51,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     await Promise.all([this.background.stop('remove-first-rows'), this.background.stop('remove-other-rows')]);
   }
 
-  /**
-   * Removes all rows that have expired; a table that fails is left for the next run.
-   * @returns number of removed rows by table
-   */
+  /** Removes all expired rows; a table that fails waits for the next run. @returns counts by table */
   async run(tables = this.tables): Promise<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const table of tables) {

@@ -27,8 +27,7 @@ const WARN_EVERY_MS = 60_000;
 const FLUSH_TIMEOUT_MS = 2000;
 
 /**
- * Starts tracing, as OpenTelemetry's own variables say. start/start.ts imports this file only if those
- * variables ask for traces.
+ * Starts tracing, as OpenTelemetry's variables say; start/start.ts imports this file only then.
  * @returns sends the remaining spans; to be called when the service has stopped
  */
 export function startTraces(log: Logger): () => Promise<void> {
@@ -79,9 +78,7 @@ function warnOnce(log: Logger): DiagLogger {
   };
 }
 
-/**
- * OpenTelemetry reports an error as JSON with all of its properties; the log needs the code or the status.
- */
+/** OpenTelemetry reports an error as JSON with all properties; the log needs the code or the status. */
 function reasonOf(message: string): string {
   try {
     const { code, name } = JSON.parse(message) as { code?: unknown; name?: unknown };

@@ -4,16 +4,12 @@ import { errorCode } from '../errors/error-facts.js';
 /** Statements of one kind at a time; later calls wait for the next batch. */
 const IN_FLIGHT = 2;
 const LARGEST_BATCH = 256;
-/**
- * From the call to its result: an answer takes 2 s at most (SECURITY.md#promises, P10), and sending thousands
- * of answers takes a while.
- */
+/** Call to result: an answer takes 2 s at most (SECURITY.md#promises, P10), with the sending of thousands. */
 const TIMEOUT_MS = 1600;
 /** Precision of the time-out. */
 const PRECISION_MS = 50;
 
-// SQLSTATE classes of errors that one row may cause: cardinality violation, data exception, integrity
-// constraint violation.
+// SQLSTATE classes of errors of one row: cardinality, data exception, integrity constraint violation.
 const ROW_ERROR_CLASSES = new Set(['21', '22', '23']);
 
 interface Waiting<Item, Result> {
@@ -127,9 +123,9 @@ function isRowError(error: unknown): boolean {
 export type PlainElement = string | number | Buffer | null;
 
 /**
- * Formats an array parameter without pg's quoting, which is slow for large batches. Only for elements that
- * need no escaping: checked ids, numbers, hexadecimal digits, base64url; never for text from a request. A
- * Buffer is a `bytea`, and null is NULL.
+ * Formats an array parameter without pg's quoting, which is slow for large batches. Only for ids, numbers,
+ * hex and base64url, which need no escaping; never for text of a request. A Buffer is a `bytea`, null is
+ * NULL.
  *
  * @see https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO
  */

@@ -7,10 +7,7 @@ const DATABASE_TIME = {
   text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',
 };
 
-/**
- * The database's clock (docs/security-model.md#protection-of-a-session): a wrong clock of an instance does
- * not change the lifetime of its tokens.
- */
+/** The database's clock: a wrong clock of an instance does not change the lifetime of its tokens. */
 @Injectable()
 export class Clock implements OnModuleInit {
   private offsetMs: number | undefined;
@@ -31,10 +28,7 @@ export class Clock implements OnModuleInit {
     this.background.repeat('read-clock', () => this.measure());
   }
 
-  /**
-   * The answer is from between the two readings of the local clock. An offset within these bounds stays: it
-   * may be read late.
-   */
+  /** The answer is from between two local readings, and may be read late: an offset within them stays. */
   private async measure(): Promise<void> {
     const sent = Date.now();
     const [row] = await this.sql.query<{ ms: string }>(DATABASE_TIME, []);

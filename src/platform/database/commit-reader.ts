@@ -6,9 +6,8 @@ import { placeOf } from './page.js';
  * 2. So rows before `horizon` are complete: the audit trail is sent up to there, in order.
  * 3. New rows are behind `newSince`, the start of any transaction that has ended since the last reading.
  * 4. A failover ends all transactions. A standby may lack commits, so its readings give no cursor.
- * 5. Cursors are times, valid after a restored backup. If the clock of the database is set back, so are
- * readers. Not listed: transactions of other roles, and prepared ones, which a distributed database may
- * complete after a node has failed.
+ * 5. Cursors are times, valid after a restored backup. If the database's clock is set back, so are readers.
+ *    Not listed: transactions of other roles, and prepared ones (distributed, after a failed node).
  */
 export interface Moment {
   /** Time of the database; microseconds since the epoch, as all places. */

@@ -3,10 +3,7 @@ import { Reflector } from '@nestjs/core';
 export interface Expiry {
   /** Whether removal of this table's rows never waits for other tables. */
   readonly first?: boolean;
-  /**
-   * For a table without `expires_at`: rows are removed so many days after the time in this column, which has
-   * an index.
-   */
+  /** For a table without `expires_at`: rows are removed so many days after this column, which is indexed. */
   readonly age?: { readonly column: string; readonly days: 'auditRetentionDays' };
   /** For rows that may be needed after their expiry. */
   readonly unless?: Retention;
@@ -18,10 +15,7 @@ export interface Retention {
   readonly mayGo: string;
   /** The part of `mayGo` that reads no other table. */
   readonly isDue: string;
-  /**
-   * @param batch name in the `WITH` of the statement;
-   * @returns a SELECT of the keys of its due rows that stay
-   */
+  /** @param batch name in the `WITH` of the statement @returns a SELECT of the keys of due rows that stay */
   readonly selectRetained: (batch: string) => string;
 }
 

@@ -20,10 +20,7 @@ export function writeLastUse(sql: Sql, use: LastUse, keys: readonly (readonly st
   });
 }
 
-/**
- * Makes statements that set a time to now, at most once a minute and row.
- * @param key columns of the primary key, of the type uuid
- */
+/** Makes statements that set a time to now, at most once a minute and row. @param key columns of type uuid */
 export function lastUse(table: string, column: string, key: readonly string[]): LastUse {
   const isDue = `${column} < now() - interval '1 minute'`;
   const columns = key.join(', ');
@@ -46,15 +43,9 @@ export function lastUse(table: string, column: string, key: readonly string[]): 
   return { many: { name, text: many }, one: { name: `${name}-one`, text: one } };
 }
 
-/**
- * Concurrent statements of one writer: less than half of the default pool, so that requests find a
- * connection.
- */
+/** Concurrent statements of one writer: less than half of the default pool, which requests need. */
 const LIMIT = 4;
-/**
- * So many failures, if they outnumber the successes, end the work: the whole database is unreachable, not one
- * node.
- */
+/** So many failures, if they outnumber successes, end the work: not one node is away, but the database. */
 const MOST_FAILURES = 20;
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Calls that may wait for the database: about as many as a process serves in a second. More would only use
- * memory.
- */
+/** Calls that may wait: about as many as a process serves in a second. More would only use memory. */
 export const MOST_WAITING = 10_000;
 
 export class DatabaseBusy extends Error {
@@ -58,10 +55,7 @@ export class OneAtATime {
     this.limit = new ConcurrencyLimit(most);
   }
 
-  /**
-   * @param began when the caller began to wait
-   * @throws DatabaseBusy if the wait is longer than LONGEST_WAIT_MS
-   */
+  /** @param began of the wait @throws DatabaseBusy if the wait is longer than LONGEST_WAIT_MS */
   async run<Result>(key: string, work: () => Promise<Result>, began = performance.now()): Promise<Result> {
     const result = (this.last.get(key) ?? Promise.resolve()).then(() =>
       this.limit.run(() => {

@@ -1,10 +1,7 @@
 import { Reflector } from '@nestjs/core';
 import type { EntityManager } from 'typeorm';
 
-/**
- * Marks an entity of a feature: the rows of a removed user are deleted, also while the feature is off.
- * @public
- */
+/** Marks an entity: the rows of a removed user are deleted, also while its feature is off. @public */
 export const OfUser = Reflector.createDecorator<true>();
 
 /** Deletes the rows of a removed user in the tables of entities with `@OfUser`. */

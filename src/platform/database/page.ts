@@ -24,10 +24,7 @@ export function selectPage(table: string, time: string, id: string, condition = 
     ORDER BY ${time} DESC, ${id} LIMIT ${PAGE + 1}`;
 }
 
-/**
- * Reads a page; `after` is the parsed cursor of the page before.
- * @param text with the rows and the `cursor` of `selectPage`
- */
+/** Reads a page after the parsed cursor. @param text with the rows and the `cursor` of `selectPage` */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- callers name it by their `viewOf`
 export async function readPage<Row, View>(
   manager: EntityManager,

@@ -1,7 +1,4 @@
 import { Reflector } from '@nestjs/core';
 
-/**
- * Marks an entity: of a distributed database, every node has all of its few rows. Other tables are
- * distributed by the first column of their key.
- */
+/** Marks an entity with few rows: every node has all; other tables are spread by their key's first column. */
 export const ReferenceTable = Reflector.createDecorator();

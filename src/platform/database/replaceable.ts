@@ -13,10 +13,7 @@ export interface Cluster {
   replacements(): Promise<Replacements>;
 }
 
-/**
- * Provides a store, or what replaces it on a distributed database.
- * @param usual if `store` is abstract
- */
+/** Provides a store, or what replaces it on a distributed database. @param usual if `store` is abstract */
 export function replaceable<Store>(
   store: Type<Store> | Abstract<Store>,
   usual = store as Type<Store>,

@@ -18,9 +18,8 @@ export function withoutComments(text: string): string {
 }
 
 /**
- * Follows a read with the result "already done". The commit that was read may not be on the standby, because
- * its wait was cancelled. This statement writes one record if commits wait for a standby; earlier commits
- * reach the standby before it.
+ * Follows a read of "already done", whose commit may not be on the standby, if its wait was cancelled. It
+ * writes one record if commits wait for a standby; earlier commits reach the standby before it.
  */
 export const CONFIRM_READ = {
   name: 'confirm-read',
@@ -36,9 +35,7 @@ export class Sql {
   /** Runs CONFIRM_READ; concurrent calls are batched. */
   readonly confirmRead: () => Promise<void>;
 
-  /**
-   * @param distributed whether the rows are on several nodes: some statements have another form there
-   */
+  /** @param distributed whether the rows are on several nodes: some statements have another form there */
   constructor(
     dataSource: DataSource,
     readonly distributed = false,
@@ -60,9 +57,8 @@ export class Sql {
   }
 
   /**
-   * Batches concurrent calls into one statement (batching.ts), and reports it to the metrics. On a
-   * distributed database, each call is a batch, because a statement for rows of many nodes commits in two
-   * phases on all of them.
+   * Batches concurrent calls into one statement (batching.ts), for the metrics as well. A distributed
+   * database gets single calls: a statement for rows of many nodes commits in two phases on all.
    *
    * @param name for metrics and spans
    * @param run as for `coalesce`

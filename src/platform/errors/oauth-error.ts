@@ -1,8 +1,6 @@
 import { isDatabaseAway } from './database-error.js';
 
-/**
- * All error codes of the service, with their HTTP status (spec §7.2; docs/errors.md#codes-of-the-service).
- */
+/** All error codes of the service, with their status (spec §7.2; docs/errors.md#codes-of-the-service). */
 export const ERROR_STATUS = {
   invalid_request: 400,
   invalid_client: 400, // spec §7.2: 400 here, 401 at a provider's exchange (§7.3)
@@ -38,10 +36,7 @@ export interface OAuthErrorOptions {
   readonly status?: 400 | 422 | 503;
 }
 
-/**
- * The only error that is sent to clients (spec §7.1). `description` is a constant, never input, hosts, SQL or
- * a stack.
- */
+/** The only error that clients get (spec §7.1). `description` is constant: no input, hosts, SQL or stack. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly headers: Readonly<Record<string, string>>;

@@ -2,23 +2,15 @@ import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestj
 import type { ServiceRight } from '../config/secrets/service-key.js';
 import type { SessionIds } from '../events.js';
 
-/**
- * Credential that a route needs: none, a user's access token (the default), such a token that a reverse proxy
- * passes on, or what has one of some rights.
- */
+/** Credential of a route: none, an access token (default), one that a proxy passes on, or rights. */
 export type Access = 'public' | 'user' | 'forwarded' | RightsNeeded;
 
 export interface RightsNeeded {
   /** One of them is enough. */
   readonly rights: readonly ServiceRight[];
-  /**
-   * Whether a user to whom a feature grants a right may call the route, as well as a service key.
-   */
+  /** Whether a user to whom a feature grants a right may call the route, as well as a service key. */
   readonly orPerson: boolean;
-  /**
-   * Whether the service key may also be the password of Basic, as introspecting clients send it (RFC 7662
-   * §2.1).
-   */
+  /** Whether the key may be the password of Basic, as introspecting clients send it (RFC 7662 §2.1). */
   readonly asPassword?: boolean;
 }
 
@@ -35,9 +27,7 @@ export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(ACCESS
 export const ForwardedToken = (): MethodDecorator & ClassDecorator =>
   SetMetadata(ACCESS, 'forwarded' satisfies Access);
 
-/**
- * The route needs `Authorization: Bearer <service key>` with this right (docs/production.md#service-keys).
- */
+/** The route needs a service key with this right as bearer token (docs/production.md#service-keys). */
 export const ServiceKeyOnly = (
   right: ServiceRight,
   { asPassword = false } = {},

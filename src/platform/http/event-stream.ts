@@ -11,14 +11,12 @@ const CLOSE_TIMEOUT_MS = 400;
 
 /**
  * Server-sent events (WHATWG HTML §9.2). Readers of a closed stream reconnect with their cursor. Nest's
- * `@Sse()` answers 200 before the database is read, buffers without bound for slow readers, and cannot be
- * ended at shutdown.
+ * `@Sse()` answers 200 before the database is read, buffers without bound, and cannot be ended at shutdown.
  */
 export class EventStream {
   /** @param response without headers sent */
   constructor(private readonly response: ServerResponse) {
-    // After 60 s without traffic (express.adapter.ts). While the database is unavailable, there is nothing to
-    // send.
+    // After 60 s without traffic (express.adapter.ts). Without the database there is nothing to send.
     response.on('timeout', () => {
       if (response.writableLength > 0) response.destroy();
     });

@@ -6,23 +6,16 @@ import type { Settings } from '../config/settings/settings.js';
 
 const IP = Object.getOwnPropertyDescriptor(express.request, 'ip')!;
 
-/**
- * Returns a client's address like Express's `request.ip`, which honours `trust proxy`, also for handshakes,
- * which do not pass Express.
- */
+/** Returns the address as Express's `request.ip` has it, also for handshakes, which do not pass Express. */
 export function clientAddress({ headers, socket }: IncomingMessage, app: Express): string | undefined {
-  // A plain object with what the getter reads. As the prototype of an object, each message would get a V8
-  // shape, some KiB.
+  // A plain object: as the prototype of one, each message would get a V8 shape, some KiB.
   return IP.get!.call({ app, headers, socket, connection: socket }) as string | undefined;
 }
 
 // Some proxies add the client's port.
 const BRACKETS_OR_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 
-/**
- * Returns the address in a text: IPv6 in short form without a zone; IPv4 if it is mapped into IPv6, or
- * `::a.b.c.d` (RFC 4291 §2.5.5).
- */
+/** Returns an address: short IPv6 without zone; IPv4 if mapped into IPv6 or `::a.b.c.d` (RFC 4291 §2.5.5). */
 function addressIn(ip = ''): string | undefined {
   const [, bracketed, withPort] = BRACKETS_OR_PORT.exec(ip) ?? [];
   const text = bracketed ?? withPort ?? ip;
@@ -35,10 +28,7 @@ function addressIn(ip = ''): string | undefined {
   return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toString();
 }
 
-/**
- * Returns the key of rate limits: an IPv4 address, or the /64 of an IPv6 address; other text shares the key
- * `unknown`.
- */
+/** Returns the key of rate limits: an IPv4 address, an IPv6 /64, or for other text `unknown`. */
 export function networkOf(ip?: string): string {
   const address = addressIn(ip);
   if (address === undefined) return 'unknown';
@@ -54,10 +44,7 @@ export function widerNetworkOf(network: string): string {
 /** Express setting with the value of `AUDIT_ADDRESSES`. */
 export const STORED_ADDRESSES = 'stored addresses';
 
-/**
- * Returns the address of a client as far as `AUDIT_ADDRESSES` allows to keep it: whole, or the /24 (IPv4) or
- * /48 (IPv6), or null.
- */
+/** Returns a client's address as AUDIT_ADDRESSES allows: whole, as /24 (IPv4) or /48 (IPv6), or null. */
 export function storedAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string | null {
   const precision = app.get(STORED_ADDRESSES) as Settings['auditAddresses'];
   const address = precision === 'off' ? undefined : addressIn(ip);
@@ -65,10 +52,7 @@ export function storedAddress({ ip, app }: Pick<Request, 'ip' | 'app'>): string 
   return storedNetwork(address);
 }
 
-/**
- * Returns an address, or the network of one (`192.0.2.0/24`, `2001:db8::/48`), as events have it.
- * @returns undefined if the text is neither
- */
+/** Returns an address or network (`192.0.2.0/24`, `2001:db8::/48`) as events have it; else undefined. */
 export function soughtAddress(text: string, precision: Settings['auditAddresses']): string | undefined {
   const [, network, bits] = /^([\da-f:.]+)\/(24|48)$/i.exec(text) ?? [];
   const address = addressIn(network ?? text);

@@ -34,20 +34,12 @@ export const RateLimit = Reflector.createDecorator<LimitOfRoute>();
 
 /** Counts requests; no effect while RATE_LIMIT is off. */
 export abstract class RateLimits {
-  /**
-   * Counts a request, or a refused token, of an address.
-   * @throws OAuthError `slow_down` if the limit is exceeded
-   */
+  /** Counts a request, or a refused token, of an address. @throws OAuthError `slow_down` beyond the limit */
   abstract count(limit: Limit, address: string | undefined): Promise<void>;
 
-  /**
-   * Returns whether requests of an address exceed a limit now, as far as this instance knows. Counts nothing.
-   */
+  /** Whether an address exceeds a limit now, as far as this instance knows. Counts nothing. */
   abstract isExceeded(limit: Limit, address: string | undefined): Promise<boolean>;
 
-  /**
-   * Counts a request with a valid token of a user.
-   * @throws OAuthError `slow_down` if the limit is exceeded
-   */
+  /** Counts a request with a valid token of a user. @throws OAuthError `slow_down` beyond the limit */
   abstract countUser(limit: UserLimit, userId: string): Promise<void>;
 }

@@ -9,10 +9,7 @@ import { widerNetworkOf } from '../http/network.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 
 const MINUTE_S = 60;
-/**
- * Keys that are counted separately in memory, about 25 MB: a client with a whole network could otherwise fill
- * the memory.
- */
+/** Keys in memory, about 25 MB: a client with a whole network could otherwise fill the memory. */
 const MOST_KEYS = 50_000;
 
 export interface Exceeded {
@@ -21,10 +18,7 @@ export interface Exceeded {
   readonly first: boolean;
 }
 
-/**
- * Counts uses of keys, each for a minute from its first use: in Redis, if it is usable, for all instances
- * together.
- */
+/** Counts uses of keys, each for a minute from its first use: in Redis, if usable, for all instances. */
 export class Counter {
   private readonly logger = new Logger('RateLimits');
   private readonly memory: RateLimiterMemory;
@@ -64,10 +58,7 @@ export class Counter {
     }
   }
 
-  /**
-   * Whether the key is beyond the limit, as far as this instance knows: of Redis, it knows its own
-   * rejections.
-   */
+  /** Whether the key is beyond the limit, as far as this instance knows: of Redis, its own rejections. */
   async isExceeded(key: string): Promise<boolean> {
     const counted = await this.memory.get(await this.keyInMemory(key));
     return counted !== null && counted.consumedPoints > this.points;
@@ -96,10 +87,7 @@ export class Counter {
     setTimeout(() => this.keys--, milliseconds).unref();
   }
 
-  /**
-   * Warns if Redis answers but rejects the command (full, no permission); RedisConnection warns of a lost
-   * connection.
-   */
+  /** Warns if Redis rejects the command (full, no permission); RedisConnection warns of lost connections. */
   private warnOnce(error: unknown): void {
     if (this.failing || this.redis?.client.status !== 'ready') return;
     this.failing = true;

@@ -8,14 +8,12 @@ import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from '../http/network.js';
 
-/**
- * Pages of devices a minute and user. Each may read all sessions of the user, which takes the database
- * milliseconds.
- */
+/** Pages of devices a minute and user: each may read all the user's sessions, which takes milliseconds. */
 const READS = 600;
 
 @Injectable()
 export class Limits extends RateLimits {
+  /** None while RATE_LIMIT is off. */
   private readonly counters: ReadonlyMap<string, Counter>;
 
   constructor(
@@ -35,9 +33,8 @@ export class Limits extends RateLimits {
       write: settings.rateLimitWrite,
       ...declared.limits,
     };
-    this.counters = new Map(
-      Object.entries(limits).map(([name, points]) => [name, new Counter(name, points, redis)] as const),
-    );
+    const counters = Object.entries(settings.rateLimit ? limits : {});
+    this.counters = new Map(counters.map(([name, points]) => [name, new Counter(name, points, redis)]));
   }
 
   async count(limit: Limit, address: string | undefined): Promise<void> {
@@ -45,8 +42,8 @@ export class Limits extends RateLimits {
     await this.consume(limit, network, { address: network });
   }
 
-  isExceeded(limit: Limit, address: string | undefined): Promise<boolean> {
-    return this.counters.get(limit)!.isExceeded(networkOf(address));
+  async isExceeded(limit: Limit, address: string | undefined): Promise<boolean> {
+    return (await this.counters.get(limit)?.isExceeded(networkOf(address))) ?? false;
   }
 
   async countUser(limit: UserLimit, userId: string): Promise<void> {
@@ -58,7 +55,7 @@ export class Limits extends RateLimits {
     key: string,
     subject: { address: string } | { userId: string },
   ): Promise<void> {
-    const exceeded = await this.counters.get(limit)!.count(key);
+    const exceeded = await this.counters.get(limit)?.count(key);
     if (!exceeded) return;
     // once a minute, also in a flood
     if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...subject });

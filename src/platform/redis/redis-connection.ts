@@ -6,10 +6,7 @@ import type { Redis } from 'ioredis';
 const TEST_AGAIN_MS = 1000; // an operator may grant rights while the service runs
 const RECEIVE_MS = 1000;
 
-/**
- * The service's two connections to Redis. They count as up after a self-test of both
- * (docs/database.md#redis).
- */
+/** The two connections to Redis, which count as up after a self-test of both (docs/database.md#redis). */
 export class RedisConnection implements OnApplicationShutdown {
   /** For subscriptions, which listeners of `onUp` renew. */
   readonly subscriber: Redis;
@@ -60,10 +57,7 @@ export class RedisConnection implements OnApplicationShutdown {
     if (this.usable) void this.test();
   }
 
-  /**
-   * Replaces the subscriber's connection, which drops all subscriptions. If Redis is not usable, it is
-   * replaced anyway.
-   */
+  /** Replaces the subscriber's connection, with all subscriptions; unusable ones are replaced anyway. */
   renewSubscriber(): void {
     if (this.isUsable) reconnect(this.subscriber);
   }
@@ -142,10 +136,7 @@ class Unusable extends Error {
 
 type Connections = Pick<RedisConnection, 'client' | 'subscriber'>;
 
-/**
- * Tests new connections: in Redis 7 a new user may connect, but not use any channel.
- * @throws Unusable, or the error of the connection
- */
+/** In Redis 7 a new user may connect, but use no channel. @throws Unusable, or the connection's error */
 async function selfTest({ client, subscriber }: Connections, channel: string): Promise<void> {
   await requireMaster(client);
   await subscriber.subscribe(channel);

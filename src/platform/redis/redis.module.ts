@@ -71,10 +71,7 @@ export async function connectRedis({
   return redis;
 }
 
-/**
- * Makes each new connection use the current user and password of `REDIS_URL_FILE`
- * (docs/maintenance.md#rotating-secrets).
- */
+/** Lets new connections use the current credentials (docs/maintenance.md#rotating-secrets). */
 function followSecret(redis: Redis, url: string | SentinelUrl, secretFiles: Settings['secretFiles']): void {
   const { name, parser } = settingsTable.redisUrl;
   const file = secretFiles.get(name);

@@ -13,11 +13,9 @@ const TIMES = { load: 30_000, check: 5000 }; // milliseconds (docs/security.md#p
 const MAX_LINES = 20;
 
 /**
- * Loads and checks the adapters of integrators, concurrently, before anything is started
- * (docs/provider-adapter.md#write-an-adapter).
+ * Loads and checks integrators' adapters before anything is started (docs/provider-adapter.md).
  * @param warn receives a line for each provider that could not be checked
- * @throws InvalidSettings with a line for each file that is not an adapter, and for each setting that an
- *   adapter rejects
+ * @throws InvalidSettings with a line for each file that is no adapter, and each setting that one rejects
  */
 export async function checkAdapters(
   { providers }: Pick<Settings, 'providers'>,
@@ -65,10 +63,7 @@ interface AdapterFinding {
   readonly setting: string | undefined;
 }
 
-/**
- * Calls the adapter's `check`, and returns the errors that it throws, refusals first. An `AggregateError`
- * contains several. Never throws.
- */
+/** Returns the errors of the adapter's `check` (or of its `AggregateError`), refusals first. Never throws. */
 export async function checkAdapter(
   adapter: ProviderAdapter,
   provider: ProviderSettings,

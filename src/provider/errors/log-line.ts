@@ -10,18 +10,12 @@ import { findCall, type ProviderCall } from '../transport/provider-answer.js';
 const MAX_MESSAGE = 400;
 const MAX_TEXT = 200;
 const MAX_READ = 10_000;
-/**
- * Shorter secrets are masked as whole words only, or else "e" would turn "cannot be loaded" into "cannot b***
- * load***d".
- */
+/** Shorter secrets are masked as whole words: "e" would turn "be loaded" into "b*** load***d". */
 const MIN_MASKED_ANYWHERE = 8;
 
 const CREDENTIALS = new Set<unknown>(['invalid_client', 'unauthorized_client']);
 
-/**
- * Describes an error that a provider caused.
- * @param secrets values that the provider may repeat: code, verifier
- */
+/** Describes an error that a provider caused. @param secrets that it may repeat: code, verifier */
 export function refusalLine(
   error: unknown,
   provider: ProviderSettings,
@@ -43,19 +37,14 @@ function plusAdvice(secrets: readonly string[]): string {
   return '; the code arrived with a space: the provider must percent-encode a + in codes (%2B)';
 }
 
-/**
- * LinkedIn refuses a `code_verifier` as `invalid_client` (docs/errors.md#signing-in-fails-at-the-provider).
- */
+/** LinkedIn refuses `code_verifier` as `invalid_client` (docs/errors.md#signing-in-fails-at-the-provider). */
 function pkceAdvice(code: unknown, { adapter, options, variables }: ProviderSettings): string {
   const isUsed = ADAPTERS.has(adapter) && usesPkce(options, adapter === 'contract' ? 'off' : 'on');
   if (!isUsed || !CREDENTIALS.has(code)) return '';
   return `; a provider that refuses code_verifier needs pkce=off (${siblingVariable(variables.adapter, 'pkce')})`;
 }
 
-/**
- * Returns the provider's own words, or the failure, and the HTTP status.
- * @param secrets as for `refusalLine`
- */
+/** Returns the provider's own words, or the failure, and the HTTP status. @param secrets as above */
 export function ownWords(
   error: unknown,
   provider: Pick<ProviderSettings, 'clientSecret'>,
@@ -67,10 +56,7 @@ export function ownWords(
   return call?.status === undefined ? reason : `${reason}, HTTP ${call.status}`;
 }
 
-/**
- * Returns a provider's `error` with its `error_description`; an empty text without an error.
- * @param secrets as for `refusalLine`
- */
+/** Returns a provider's `error` with its `error_description`, or an empty text. @param secrets as above */
 export function wordsOf(error: unknown, description: unknown, secrets: readonly string[]): string {
   const [word, explanation] = [error, description].map((text) => maskedText(text, secrets, MAX_TEXT));
   return word ? word + (explanation && ` (${explanation})`) : '';

@@ -9,10 +9,7 @@ export interface AllowFacts {
   readonly providerUserId: string;
   /** Verified by the provider, or trusted by the operator (`email_trusted`); else null. */
   readonly verifiedEmail: string | null;
-  /**
-   * `hd` of Google: an address outside `gmail.com` counts only together with it. Undefined: the provider has
-   * no such claim; null: it is absent.
-   */
+  /** `hd` of Google, needed outside `gmail.com`; undefined: the provider has no such claim; null: absent. */
   readonly hostedDomain?: string | null | undefined;
   /** As the provider sent them, before a cut, with the directory's `groups` and `roles`. */
   readonly claims: Claims;
@@ -36,9 +33,7 @@ export type Verdict =
   | { readonly isAllowed: true; readonly by: string }
   | { readonly isAllowed: false; readonly reason: Condition['kind'] };
 
-/**
- * Checks an identity against the setting `allow` of its provider (docs/guides/access-policy.md#conditions).
- */
+/** Checks an identity against the provider's setting `allow` (docs/guides/access-policy.md#conditions). */
 export function checkAllow(rule: AllowRule, facts: AllowFacts): Verdict {
   let failed: Condition | undefined;
   for (const { text, conditions } of rule) {

@@ -32,11 +32,7 @@ const FIELDS: readonly (readonly [option: string, name: string, field: Field, ru
 
 const NOBODY: Identity = { ...parseIdentity({ provider_user_id: '-' }), providerUserId: '' };
 
-/**
- * Returns for each claim its place in the identity, or why it was dropped
- * (docs/check.md#check-provider-name).
- * @param found null: the answer was refused
- */
+/** Returns each claim's place in the identity, or why it was dropped. @param found null: refused */
 export function findingsOf(
   received: Claims,
   { adapter, options }: Pick<ProviderSettings, 'adapter' | 'options'>,

@@ -13,10 +13,7 @@ const DEFAULTS: Options = {
   claim_avatar_url: 'picture',
 };
 
-/**
- * Kind of a field with a template: a URL is percent-encoded, a name may lack parts, an id must stay
- * unambiguous.
- */
+/** Of a template: a URL is percent-encoded, a name may lack parts, an id must stay unambiguous. */
 type Kind = 'id' | 'name' | 'text' | 'url';
 
 /** Returns the identity in some claims, without the absent fields. `parseIdentity` validates it. */
@@ -36,16 +33,10 @@ export function identityOf(claims: Claims, options: Options): Partial<ProviderId
   );
 }
 
-/**
- * Value of a claim that the provider names, but does not send (OpenID Connect Core §5.6.2; Entra ID beyond
- * 200 groups).
- */
+/** Value of a claim that the provider only names (OpenID Connect Core §5.6.2; Entra ID: over 200 groups). */
 export const ELSEWHERE = Object.freeze({ elsewhere: true });
 
-/**
- * Returns the claims that the setting `claims` names; undefined without the setting. An e-mail address in
- * doubt is left out.
- */
+/** Returns the claims in the setting `claims`, without a doubtful e-mail address; undefined if unset. */
 export function mappedClaims(claims: Claims, options: Options): Claims | undefined {
   const setting = options['claims'];
   if (setting === undefined) return undefined;
@@ -118,9 +109,7 @@ export function emailDoubt(claims: Claims, paths: string, options: Options): str
     : undefined;
 }
 
-/**
- * Returns false for an address in doubt, true if the provider calls it verified; undefined: nothing is said.
- */
+/** Returns false for an address in doubt, true if the provider calls it verified, else undefined. */
 function isEmailVerified(claims: Claims, paths: string, options: Options): boolean | undefined {
   if (emailDoubt(claims, paths, options) !== undefined) return false;
   const isOfOneTenant = options[TENANTS_DECIDE] !== undefined && options['tenants']?.split(',').length === 1;
@@ -149,10 +138,7 @@ function holderOf(claims: Claims, paths: string): Claims {
   return isObject(holder) ? holder : {};
 }
 
-/**
- * Entra ID: a tenant sets the addresses of its users as it likes (nOAuth), unless it is the only one that may
- * sign in.
- */
+/** Entra ID: a tenant sets addresses as it likes (nOAuth), unless it is the only one that may sign in. */
 function mayBeOfAnyTenant({ tenants, [TENANTS_DECIDE]: decide }: Options): boolean {
   return (decide !== undefined || tenants !== undefined) && tenants?.split(',').length !== 1;
 }
@@ -162,8 +148,7 @@ const PROVEN: ReadonlySet<unknown> = new Set([true, 1, '1', 'true']);
 /** Returns the text at the first of several paths or templates (`claim_user_id`) that has a value. */
 export function claimAt(claims: Claims, paths: string, kind: Kind): string | undefined {
   const all = pathsOf(paths);
-  // The start refuses such a setting of a built-in adapter: a user without the first claim could choose the
-  // id.
+  // The start refuses this for built-in adapters: a user without the first claim could choose the id.
   if (kind === 'id' && all.length > 1) throw new Error('claim_user_id has several paths');
   for (const path of all) {
     const text = textOf(claims, path, kind);
@@ -238,10 +223,7 @@ function valueIn(value: unknown, [step, ...others]: readonly string[]): unknown 
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/**
- * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1),
- * `verified` (Discord).
- */
+/** Whether an address is unverified: `email_verified` (OpenID Connect Core §5.1), `verified` (Discord). */
 export function isUnverified(claims: Claims): boolean {
   return saysOfEmail(claims, 'false');
 }

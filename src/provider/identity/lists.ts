@@ -6,18 +6,15 @@ export interface TextList {
   readonly why?: string;
 }
 
-/**
- * Members of an entry that only describe it. Another member may restrict it: a role in one tenant only, or
- * not active.
- */
+/** Members that only describe an entry. Another may restrict it: to one tenant, or as not active. */
 const DESCRIBING: ReadonlySet<string> = new Set(
   'id value name display displayName display_name description type primary $ref'.split(' '),
 );
 
 /**
- * Returns the texts in the shapes in which products send lists: one text or number, a list of texts, numbers
- * or objects (RFC 7643 §2.4: `value`; else `name`, `display`), an object with the names as keys
- * (ZITADEL, WordPress), a list of PHP as an object.
+ * Returns the texts of a list as products send them: one text or number, a list of texts, numbers or objects
+ * (RFC 7643 §2.4: `value`; else `name`, `display`), an object with names as keys (ZITADEL), a PHP list as an
+ * object.
  */
 export function textsIn(value: unknown): TextList {
   if (typeof value === 'string' && /[,;\s]/.test(value)) {
@@ -48,10 +45,7 @@ function textsInObject(value: Readonly<Record<string, unknown>>): TextList {
   return { texts: [], why: 'is no list of texts, but an object: let its path name the member' };
 }
 
-/**
- * Whether a key with this value is a name in a list, or explicitly none. ZITADEL: the organizations that gave
- * the role.
- */
+/** Whether a key with this value is a name, or explicitly none; ZITADEL: organizations that gave the role. */
 function isMark(value: unknown): boolean {
   const isOfTexts = isObject(value) && Object.values(value).every((one) => typeof one === 'string');
   return isOfTexts || typeof value === 'boolean' || value === null;

@@ -46,10 +46,7 @@ export function claimMaps(options: Readonly<Record<string, string>>): ReadonlyMa
   return new Map(maps);
 }
 
-/**
- * Reads the claims of a provider: lists in any shape, the names of `map_<claim>`, and what fits into the
- * limits.
- */
+/** Reads a provider's claims: lists in any shape, names of `map_<claim>`, and what fits into the limits. */
 export function selectClaims(
   claims: unknown,
   maps: ReadonlyMap<string, ClaimMap> = new Map(),
@@ -78,10 +75,7 @@ function nameIn({ names, keepsOthers }: ClaimMap, value: string): readonly strin
   return names.has(value) ? [names.get(value)!] : keepsOthers ? [value] : [];
 }
 
-/**
- * Sorts claims by the rules for each of them. A single text counts as a list of one.
- * @param read returns the value to keep
- */
+/** Sorts claims by their rules. A single text is a list of one. @param read returns the value to keep */
 export function validClaims(
   claims: unknown,
   read: (name: string, value: unknown) => unknown = unchanged,

@@ -5,10 +5,7 @@ import { staticParams } from '../adapters/authorization-request.js';
 import type { AdapterMemory } from '../provider-adapter.js';
 import type { Identity } from './identity.js';
 
-/**
- * Seconds by which the provider's clock may differ, and for the way back to the client
- * (docs/guides/step-up.md#from-the-provider).
- */
+/** Seconds for the provider's clock and the way back (docs/guides/step-up.md#from-the-provider). */
 const TOLERANCE = 60;
 
 /** Requirements on the authentication of a sign-in (RFC 9470 §5; OpenID Connect Core §3.1.2.1). */
@@ -21,10 +18,7 @@ interface Required {
 
 const MEMBER = 'latchkey:required'; // member of the state's memory that has them, beside the adapter's own
 
-/**
- * Adds the requirements of an authorization request, and of the setting `authorize_params`, to the memory of
- * its state.
- */
+/** Adds the requirements of a request, and of `authorize_params`, to the memory of its state. */
 export function withRequired(
   memory: AdapterMemory | undefined,
   params: Readonly<Record<string, string>> = {},

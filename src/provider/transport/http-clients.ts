@@ -10,10 +10,7 @@ import axios, {
 } from 'axios';
 import type { Agent, Dispatcher } from 'undici'; // Node 20: version 7 is the last that supports it
 
-/**
- * Loaded on first use, to start faster. Not `import()`: if that fails once (EMFILE), it fails until the
- * process ends.
- */
+/** Loaded on first use, to start faster. A failed `import()` (EMFILE) would fail until the process ends. */
 const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Agent: typeof Agent };
 
 /** No other file knows axios. */
@@ -24,12 +21,10 @@ export interface HttpClient {
 }
 
 /**
- * Creates an axios client over undici, which takes a quarter of the CPU of axios' own adapter
- * (CONTRIBUTING.md#deviations-from-nestjs). Every status is an answer; redirects are not followed, and no
- * request is sent twice.
+ * Creates axios over undici, at a quarter of the CPU (CONTRIBUTING.md#deviations-from-nestjs). Every status
+ * is an answer; no redirect is followed, no request sent twice.
  *
- * @returns the client, whose requests throw an AxiosError, or a CanceledError if `signal` aborts; `close`
- *   ends all connections
+ * @returns the client, with AxiosErrors, and CanceledErrors if `signal` aborts; `close` ends connections
  * @throws if undici cannot be loaded; a later call may succeed
  */
 export function axiosOverUndici(maxBytes: number): HttpClient {
@@ -47,9 +42,8 @@ export function axiosOverUndici(maxBytes: number): HttpClient {
 }
 
 /**
- * A connection serves one request at a time, so that a request that hangs delays no other. Idle connections
- * are closed before a usual server closes them (5 s) or by its `Keep-Alive`; a code must not be sent into a
- * closing connection.
+ * A connection serves one request at a time: one that hangs delays no other. Idle ones are closed before a
+ * usual server closes them (5 s, or `Keep-Alive`); a code must not be sent into a closing connection.
  */
 const CONNECTIONS: Agent.Options = {
   keepAliveTimeout: 4000,

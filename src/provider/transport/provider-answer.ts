@@ -16,10 +16,7 @@ export interface ProviderCall {
   readonly settings?: readonly string[];
 }
 
-/**
- * Error codes of products, instead of the codes of RFC 6749 §5.2; GitHub and Slack send them with status 200,
- * Facebook as numbers.
- */
+/** Codes of products instead of RFC 6749 §5.2; GitHub and Slack send status 200, Facebook numbers. */
 export const PRODUCT_CODES: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   ['bad_verification_code', 'invalid_grant'], // GitHub
   ['redirect_uri_mismatch', 'invalid_grant'],
@@ -49,10 +46,7 @@ export function readAnswer(response: Response, codes: ReadonlyMap<unknown, strin
   return answer;
 }
 
-/**
- * Returns the JSON object of an answer.
- * @throws an error that does not quote the answer, which may contain tokens
- */
+/** Returns the JSON object of an answer. @throws an error that does not quote it: it may contain tokens */
 export function readObject(response: Response): Answer {
   const value = parseJson(response.body);
   if (value === undefined) throw badAnswer('the provider answered with something that is not JSON', response);

@@ -27,10 +27,7 @@ export interface ProviderResponse {
   readonly body: Uint8Array;
 }
 
-/**
- * HTTP client for providers, with the limits of docs/security.md#providers: no redirects, 64 KiB, no proxy
- * for loopback.
- */
+/** HTTP client (docs/security.md#providers): no redirects, 64 KiB, no proxy for loopback. */
 @Injectable()
 export class ProviderHttp implements OnApplicationShutdown {
   private readonly proxied = namesProxy() ? axiosThroughProxy(MAX_ANSWER_BYTES) : undefined;
@@ -40,8 +37,7 @@ export class ProviderHttp implements OnApplicationShutdown {
   /**
    * Sends a request.
    * @returns the answer, of any status
-   * @throws an error with `call` (provider-answer.ts) if there is no answer, or if it is too large or
-   *   compressed
+   * @throws an error with `call` (provider-answer.ts) without an answer, or for a large or compressed one
    */
   async send({ url, method, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
     const http = this.clientFor(url, direct);
@@ -81,10 +77,7 @@ export class ProviderHttp implements OnApplicationShutdown {
   }
 }
 
-/**
- * Runs work that must end within a time. After it, the signal of the deadline aborts.
- * @throws an error with the code ETIMEDOUT
- */
+/** Runs work with a deadline, whose signal then aborts. @throws an error with the code ETIMEDOUT */
 export async function within<T>(ms: number, work: (deadline: AbortController) => Promise<T>): Promise<T> {
   const deadline = new AbortController(); // creates its signal on first use; most work needs none
   let timer: NodeJS.Timeout | undefined;

@@ -13,10 +13,7 @@ import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserStore } from '../../../user/user.store.js';
 import { noSuchUser, type UserDetail, type UserList, type UserView } from './users.dto.js';
 
-/**
- * Most live sessions that are counted for each user of a list: a user with many sessions must not delay the
- * page.
- */
+/** Live sessions that are counted for each user of a list at most: many must not delay the page. */
 const MOST_COUNTED = 1000;
 
 /** Users as the support sees them. */

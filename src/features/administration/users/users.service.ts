@@ -94,8 +94,7 @@ export class UsersService {
 
   /**
    * Replaces the claims of the application.
-   * @throws OAuthError `invalid_request` for an unusable claim and beyond the limits of both sources
-   *   together, `not_found`
+   * @throws OAuthError `invalid_request` for unusable claims, or beyond the limits of both; `not_found`
    */
   async setClaims(userId: string, claims: Claims, origin: Origin): Promise<UserClaims> {
     const { accepted, dropped } = validClaims(claims);

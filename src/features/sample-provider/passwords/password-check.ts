@@ -10,20 +10,14 @@ export interface Attempt {
   readonly network: string;
 }
 
-/**
- * Failed passwords per minute (docs/security.md). A stranger cannot lock the owner of a login out; hashing is
- * expensive.
- */
+/** Failed passwords a minute (docs/security.md): strangers cannot lock out an owner; hashing is costly. */
 const LIMITS = [
   { most: 10, keyOf: ({ network, login }: Attempt) => `${network} ${login}` },
   { most: 30, keyOf: ({ network }: Attempt) => network },
   { most: 100, keyOf: ({ login }: Attempt) => login },
 ];
 
-/**
- * Counts failed passwords in this instance, independent of RATE_LIMIT. Only a password that is hashed adds
- * keys, which bounds them.
- */
+/** Counts failed passwords in this instance. Only a password that is hashed adds keys, which bounds them. */
 export class FailedPasswords {
   private readonly counts = LIMITS.map((limit) => ({
     ...limit,

@@ -1,4 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 
 /** scrypt's cost (RFC 7914), as OWASP's password storage cheat sheet recommends: 16 MiB. */
 const COST = { N: 2 ** 14, r: 8, p: 5 };
@@ -20,10 +22,7 @@ export interface PasswordHash {
   readonly hash: Buffer;
 }
 
-/**
- * Reads `scrypt$N$r$p$salt$hash`, the last two in base64url.
- * @returns undefined for any other text, or for more than 256 MiB
- */
+/** Reads `scrypt$N$r$p$salt$hash`. @returns undefined for any other text, or for more than 256 MiB */
 export function parsePasswordHash(text: string): PasswordHash | undefined {
   const match = FORMAT.exec(text);
   if (!match) return undefined;
@@ -58,4 +57,27 @@ function derive(password: string, { N, r, p, salt }: Omit<PasswordHash, 'hash'>)
       error ? reject(error) : resolve(key),
     );
   });
+}
+
+/** `latchkey hash-password`. @returns the exit code: 0 printed, 1 no password */
+export async function runHashPassword(): Promise<number> {
+  const password = await readPassword();
+  if (!password) {
+    process.stderr.write('hash-password: there was no password on standard input\n');
+    return 1;
+  }
+  process.stdout.write(`${await hashPassword(password)}\n`);
+  return 0;
+}
+
+/** Reads a line of standard input; at a terminal without echo. */
+async function readPassword(): Promise<string | undefined> {
+  const terminal = process.stdin.isTTY;
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal });
+  if (terminal) process.stderr.write('Password: ');
+  const { value } = (await lines[Symbol.asyncIterator]().next()) as { readonly value: string | undefined };
+  lines.close();
+  if (terminal) process.stderr.write('\n');
+  return value;
 }

@@ -1,4 +1,4 @@
-import { parser, InvalidValue, type Parser } from '../settings/parsers.js';
+import { decodePercent, parser, InvalidValue, type Parser } from '../settings/parsers.js';
 import { suggestionFor } from '../settings/invalid-settings.js';
 import { addressKey, domainKey } from '../urls/email-address.js';
 import { isClaimName } from './claim-paths.js';
@@ -34,7 +34,7 @@ const MOST_CONDITIONS = 200;
 
 const KINDS = ['email_domain', 'email', 'user_id', 'claim', 'directory'];
 
-const DOMAIN = /^[^\s@.*]+(?:\.[^\s@.*]+)*$/;
+export const DOMAIN = /^[^\s@.*]+(?:\.[^\s@.*]+)*$/;
 
 export const allowRule: Parser<AllowRule> = parser(
   'conditions separated by commas (email_domain=corp.example, email=…, user_id=…, claim:<name>=<value>, claim:<name>, directory, or * for everyone), joined by & if they must hold together; a comma or & in a value is %2C or %26',
@@ -53,9 +53,7 @@ function parseCondition(text: string): Condition {
   if (text === '*') return { kind: 'everyone' };
   if (text === 'directory') return { kind: 'directory' };
   if (text === '') throw new InvalidValue(text, 'has an empty condition');
-  const equals = text.indexOf('=');
-  const left = equals === -1 ? text : text.slice(0, equals);
-  const right = equals === -1 ? undefined : text.slice(equals + 1);
+  const [left, right] = splitOnce(text, '=');
   const value = right === undefined ? undefined : decode(right.trim(), text);
   const [kind, name] = splitOnce(left.trim(), ':');
   if (kind === 'claim' && name !== undefined) {
@@ -93,9 +91,7 @@ function splitOnce(text: string, separator: string): [string, string?] {
 }
 
 function decode(text: string, condition: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new InvalidValue(condition, 'has a % that is not followed by two hexadecimal digits');
-  }
+  const decoded = decodePercent(text);
+  if (decoded !== undefined) return decoded;
+  throw new InvalidValue(condition, 'has a % that is not followed by two hexadecimal digits');
 }

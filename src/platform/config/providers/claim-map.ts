@@ -1,4 +1,4 @@
-import { parser, InvalidValue, type Parser } from '../settings/parsers.js';
+import { decodePercent, parser, InvalidValue, type Parser } from '../settings/parsers.js';
 
 /** Values of a list of the provider that a user keeps, and their names (`map_<claim>`). */
 export interface ClaimMap {
@@ -22,18 +22,10 @@ export const claimMap: Parser<ClaimMap> = parser(
     const pairs = keepsOthers ? entries.slice(0, -1) : entries;
     const names = new Map<string, string>();
     for (const pair of pairs) {
-      const [value, name, ...others] = pair.split('=').map((part) => decoded(part.trim()));
+      const [value, name, ...others] = pair.split('=').map((part) => decodePercent(part.trim()));
       if (!value || !name || others.length > 0 || names.has(value)) throw new InvalidValue(pair);
       names.set(value, name);
     }
     return names.size > 0 ? { names, keepsOthers } : undefined;
   },
 );
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}

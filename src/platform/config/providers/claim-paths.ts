@@ -7,18 +7,12 @@ const OF_THE_TOKEN: ReadonlySet<string> = new Set(
   ),
 );
 
-/**
- * Whether a name may be a user's claim: 1 to 64 visible characters, and neither the token's own nor a
- * prototype.
- */
+/** Whether a name may be a user's claim: 1 to 64 visible characters, not the token's own, no prototype. */
 export function isClaimName(name: string): boolean {
   return /^\P{C}{1,64}$/u.test(name) && !OF_THE_TOKEN.has(name) && name !== '__proto__';
 }
 
-/**
- * Splits at a character, but not after a backslash: `\.` is a dot in a name
- * (docs/providers.md#paths-of-claims).
- */
+/** Splits at a character, unless it is after a backslash (docs/providers.md#paths-of-claims). */
 export function splitAt(text: string, separator: string): string[] {
   const parts = [''];
   for (let at = 0; at < text.length; at++) {
@@ -41,10 +35,7 @@ export function stepsOf(path: string): string[] {
 /** Path of a text with several values, without its ending `[]`; undefined for another path. */
 const SEVERAL = /^((?:\\[^]|[^\\])*?)\[\]$/;
 
-/**
- * Splits the setting `claims`, which was validated at the start: a claim's name, its path, and whether a text
- * there is split.
- */
+/** Splits the validated setting `claims`: a claim's name, its path, whether a text there is split. */
 export function claimPaths(
   setting = '',
 ): readonly (readonly [name: string, path: string, splits: boolean])[] {

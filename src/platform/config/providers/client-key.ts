@@ -18,10 +18,7 @@ export const clientKeyText = parser(
   (text) => (readClientKey(text) ? text : undefined),
 );
 
-/**
- * Reads a key in PEM, perhaps with the client's certificate, or as a JWK.
- * @returns undefined for anything else
- */
+/** Reads a key in PEM, perhaps with a certificate, or as a JWK. @returns undefined for anything else */
 export function readClientKey(text: string): ClientKey | undefined {
   try {
     return text.trimStart().startsWith('{')

@@ -177,8 +177,7 @@ function options({ variables }: ProviderSource, ownKeys: object): Readonly<Recor
 }
 
 /**
- * Refuses keys that are unknown, keys of other adapters, and keys without the one that they need. An adapter
- * of an integrator has keys of its own.
+ * Refuses unknown keys, those of other adapters, and those without a needed one.
  * @param further keys of this provider alone
  */
 function checkKeys(
@@ -212,10 +211,7 @@ function checkKeys(
   }
 }
 
-/**
- * Checks the keys `map_<claim>` (docs/settings.md#providers).
- * @param isOurs false: others are for an integrator's adapter
- */
+/** Checks the keys `map_<claim>`. @param isOurs false: others are for an integrator's adapter */
 function checkMaps(source: ProviderSource, shared: Shared, claims: string | undefined, isOurs = true): void {
   const names = storedClaims(shared, claims);
   for (const key of source.variables.keys()) {

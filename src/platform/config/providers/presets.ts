@@ -1,10 +1,7 @@
 import type { Settings } from '../settings/settings.js';
 import type { ProviderSettings } from './provider-settings.js';
 
-/**
- * Addresses and peculiarities of a known product; only credentials are missing
- * (docs/providers.md#known-products).
- */
+/** Addresses and peculiarities of a product, without credentials (docs/providers.md#known-products). */
 interface Preset {
   readonly adapter: 'oidc' | 'oauth2';
   readonly label: string;
@@ -23,21 +20,15 @@ interface Preset {
 /** Tenant of personal Microsoft accounts; it is not among the tenants of `organizations`. */
 const PERSONAL_ACCOUNTS = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
-/**
- * Option of `microsoft`: e-mail addresses are in doubt (provider/identity/claims.ts), also without the
- * setting `tenants`.
- */
+/** Option of `microsoft`: e-mail addresses are in doubt (identity/claims.ts), also without `tenants`. */
 export const TENANTS_DECIDE = 'tenants_decide';
 
-/**
- * Option of `google`: `hd` proves the company of an address (docs/guides/access-policy.md#e-mail-addresses).
- */
+/** Option of `google`: `hd` proves an address's company (docs/guides/access-policy.md#e-mail-addresses). */
 export const HOSTED_DOMAIN = 'hosted_domain';
 
 /**
- * Option: how a refresh token is asked for. Google has
- * a parameter of its own. The usual refresh token of Keycloak follows its single sign-on session; that of
- * `offline_access` does not. Others: the scope `offline_access`.
+ * Option: how a refresh token is asked for. Google has a special parameter. Keycloak's usual one follows its
+ * single sign-on session; that of `offline_access` does not. Others: the scope `offline_access`.
  */
 export const OFFLINE = 'offline';
 
@@ -155,17 +146,13 @@ const PRODUCTS: Readonly<Record<string, Preset>> = {
 
 export const PRESETS: ReadonlyMap<string, Preset> = new Map(Object.entries(PRODUCTS));
 
-/**
- * Completes settings from their preset, and replaces its name by its adapter. Returns other settings
- * unchanged.
- */
+/** Completes settings from their preset, and replaces its name by its adapter; others stay unchanged. */
 export function withPreset(provider: ProviderSettings): ProviderSettings {
   const preset = PRESETS.get(provider.adapter);
   if (!preset) return provider;
   const { adapter, options: usual } = preset;
   const options = { ...usual, ...provider.options };
-  // For another server (GitHub Enterprise) the preset's issuer is foreign: its codes must not go there
-  // (RFC 9700 §4.4).
+  // For another server (GitHub Enterprise) the preset's issuer is foreign (RFC 9700 §4.4: mix-up).
   const isSameServer = ['authorize_url', 'token_url'].every(
     (key) => originOf(options[key]) === originOf(usual[key]),
   );

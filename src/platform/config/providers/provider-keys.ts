@@ -1,5 +1,5 @@
 import * as parsers from '../settings/parsers.js';
-import { allowRule } from './allow-rule.js';
+import { allowRule, DOMAIN } from './allow-rule.js';
 import { claimMap } from './claim-map.js';
 import { claimsSetting, idPath } from './claim-paths.js';
 import { clientKeyText } from './client-key.js';
@@ -38,16 +38,11 @@ const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 const TENANT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/**
- * Parameters of the flow itself (RFC 6749 §4.1; RFC 7636; RFC 9101; OpenID Connect Core §3.1.2.1): neither
- * setting nor client adds one.
- */
+/** Parameters of the flow (RFC 6749 §4.1, 7636, 9101; OpenID Connect Core §3.1.2.1): none may be added. */
 const OF_THE_FLOW: ReadonlySet<string> = new Set(
   `response_type response_mode client_id client_secret client_assertion client_assertion_type redirect_uri state scope nonce code
   code_challenge code_challenge_method code_verifier request request_uri provider iss error`.split(/\s+/),
 );
-
-const EMAIL_DOMAIN = /^[^\s@.*]+(?:\.[^\s@.*]+)*$/;
 
 const isParameter = (name: string): boolean => /^[\w.:-]{1,64}$/.test(name) && !OF_THE_FLOW.has(name);
 
@@ -67,10 +62,7 @@ const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
   ADAPTERS.has(name) || /^\.?\/./.test(name) || PACKAGE.test(name) ? name : undefined,
 );
 
-/**
- * The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6), without the keys of
- * features.
- */
+/** Keys of `providers.<name>.<key>` that the service reads itself (spec §4.6), without features' keys. */
 export const providerKeys = {
   enabled: {
     parser: parsers.boolean,
@@ -130,7 +122,7 @@ export const providerKeys = {
     doc: 'Who may sign in: comma-separated conditions, of which one must hold (docs/guides/access-policy.md).',
   },
   email_domains: {
-    parser: parsers.list('domains (corp.example)', (domain) => EMAIL_DOMAIN.test(domain)),
+    parser: parsers.list('domains (corp.example)', (domain) => DOMAIN.test(domain)),
     doc: 'Comma-separated domains, for the choice of a provider by e-mail address (docs/guides/access-policy.md#which-provider). Admits and refuses nobody.',
   },
   email_trusted: {

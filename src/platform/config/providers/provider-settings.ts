@@ -3,10 +3,7 @@ import type { AllowRule } from './allow-rule.js';
 
 // Part of the types of `latchkey/adapter`: this file imports nothing that needs the types of Node.js.
 
-/**
- * One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. Features add their members to this
- * interface.
- */
+/** One enabled `providers.<name>.*` (spec §4.6). Features add their members to this interface. */
 export interface ProviderSettings {
   readonly name: string;
   /** As it was set; an adapter sees the name of the preset's adapter (presets.ts). */
@@ -18,10 +15,7 @@ export interface ProviderSettings {
   /** `{provider_url}` for the service, if it differs (the built-in `mock`). */
   readonly internalUrl?: string;
   readonly clientId: string;
-  /**
-   * At the start; adapters receive the current one (provider/provider.ts). Empty if the client authenticates
-   * without it.
-   */
+  /** At the start; adapters receive the current one. Empty if the client authenticates without it. */
   readonly clientSecret: string;
   readonly clientSecretFile?: SecretFile & { readonly parser: Parser<string> };
   /** Private key of the client (RFC 7523), in PEM or as a JWK; current like the client secret. */
@@ -31,20 +25,14 @@ export interface ProviderSettings {
   readonly redirectUris?: readonly string[] | undefined;
   /** Required `iss` of the callback if the adapter does not know it (RFC 9207). */
   readonly issuer?: string | undefined;
-  /**
-   * `sign_in`: a sign-in counts as the authentication if the provider reports no time of it
-   * (docs/guides/step-up.md#from-the-provider).
-   */
+  /** `sign_in`: without a time from the provider, that of the sign-in counts (docs/guides/step-up.md). */
   readonly authTime?: 'provider' | 'sign_in' | undefined;
   /** Unset: follows from the adapter (provider/listed-provider.ts). */
   readonly mode?: ProviderMode | undefined;
   readonly label?: string | undefined;
   /** Who may sign in; unset: everyone. */
   readonly allow?: AllowRule | undefined;
-  /**
-   * Whether addresses count for `allow` although the provider does not call them verified; unset: only for
-   * `contract`.
-   */
+  /** Whether unverified addresses count for `allow`; unset: only for `contract`. */
   readonly emailTrusted?: boolean | undefined;
   /** Domains of the users whom it serves, in lower case. */
   readonly emailDomains?: readonly string[] | undefined;

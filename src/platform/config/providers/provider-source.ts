@@ -50,10 +50,7 @@ export class ProviderSource {
     return value as Value<Rows[Key]> | undefined;
   }
 
-  /**
-   * Returns the variable of a key for messages; of an unset key, in the spelling of the provider's other
-   * keys.
-   */
+  /** Returns the variable of a key for messages; of an unset key, as the provider's others are spelled. */
   variableOf(key: string): string {
     const own = this.variables.get(key);
     if (own) return own.variable;

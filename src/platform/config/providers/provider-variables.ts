@@ -46,10 +46,7 @@ export function isProviderVariable(variable: string): boolean {
   return DOTTED.test(variable) || UPPER.test(variable);
 }
 
-/**
- * Returns the variable of another key of the provider that `variable` belongs to, in the spelling of
- * `variable`.
- */
+/** Returns the variable of another key of that provider, in the spelling of `variable`. */
 export function siblingVariable(variable: string, key: string): string {
   const dotted = DOTTED.exec(variable)?.[1];
   if (dotted !== undefined) return `providers.${dotted}.${key}`;

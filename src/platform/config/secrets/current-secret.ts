@@ -6,10 +6,7 @@ import { NONBLOCKING, readSecretFile } from './secret-files.js';
 
 const MAX_AGE_MS = 1000;
 
-/**
- * A secret, which may be in a file that is replaced while the service runs
- * (docs/maintenance.md#rotating-secrets).
- */
+/** Secret, perhaps in a file that is replaced at run time (docs/maintenance.md#rotating-secrets). */
 export class CurrentSecret<T> {
   private readAt = performance.now();
   private warned: string | undefined;
@@ -54,9 +51,7 @@ export class CurrentSecret<T> {
   }
 }
 
-/**
- * One reader a file: all parts of the service that use the secret share it, so that an error is logged once.
- */
+/** One reader a file: all users of the secret share it, so that an error is logged once. */
 const readers = new WeakMap<SecretFile, CurrentSecret<unknown>>();
 
 /**

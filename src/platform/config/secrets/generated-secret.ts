@@ -21,8 +21,7 @@ const FILES = {
 /**
  * Reads the secret under `DATA_DIR` that replaces a setting. Processes that start at once use one secret,
  * since the file appears at once, and never replaces another one (`link`).
- * @throws InvalidSettings if the file cannot be read or written, or does not hold such a secret; without its
- *   content
+ * @throws InvalidSettings if the file cannot be read or written, or holds no such secret; without content
  */
 export function generatedSecret<T>(
   dataDir: string,
@@ -60,10 +59,7 @@ function problemOf(error: unknown): string {
   return ['ELOOP', 'EMLINK'].includes(code) ? 'is a symbolic link' : `cannot be used (${code})`;
 }
 
-/**
- * Returns why other accounts can replace files in `DATA_DIR`, in words that follow its name; undefined if
- * they cannot, and on Windows.
- */
+/** Returns why other accounts can replace files in `DATA_DIR`; undefined if they cannot, and on Windows. */
 export function exposureOfDataDir(dataDir: string): string | undefined {
   try {
     const link = fs.lstatSync(dataDir);
@@ -81,10 +77,7 @@ function exposure({ uid, mode }: Stats, closed: number): string | undefined {
   return mode & closed ? `has the mode ${(mode & 0o7777).toString(8)}` : undefined;
 }
 
-/**
- * Another account may have replaced the file by a link or a named pipe, which is neither followed nor waited
- * for.
- */
+/** Another account may have put a link or a named pipe there: neither is followed nor waited for. */
 function readSecret<T>(file: string, parser: Parser<T>): GeneratedSecret<T> {
   let exposed: string | undefined;
   const check = (found: Stats): void => {

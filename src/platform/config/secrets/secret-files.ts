@@ -12,11 +12,9 @@ const MAX_BYTES = 64 * 1024;
 export const NONBLOCKING = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * Reads a secret from a file or a pipe (`/dev/fd/63`). By default, the call waits until a named pipe has a
- * writer.
+ * Reads a secret from a file or a pipe (`/dev/fd/63`). By default, the call waits for a pipe's writer.
  * @param check throws if the open file must not be read
- * @throws an error with a `code`, as node:fs has: `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without
- *   data
+ * @throws an error with a `code`, as node:fs: `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without data
  */
 export function readSecretFile(
   path: string,
@@ -39,10 +37,7 @@ export function readSecretFile(
   }
 }
 
-/**
- * Decodes a file by its byte order mark (PowerShell's `>` writes one), else as UTF-8.
- * @throws an error with a `code`
- */
+/** Decodes by a byte order mark (PowerShell's `>` writes it), else UTF-8. @throws an error with a `code` */
 export function decodeText(bytes: Buffer): string {
   const mark = bytes.toString('hex', 0, 2);
   const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
@@ -56,10 +51,7 @@ export function decodeText(bytes: Buffer): string {
   throw Object.assign(new Error(message), { code: message });
 }
 
-/**
- * Replaces each `<NAME>_FILE` of a secret by `<NAME>` and the file's content; for providers in both
- * spellings.
- */
+/** Replaces each `<NAME>_FILE` of a secret by `<NAME>` and the content; of providers in both spellings. */
 export function readSecretFiles(
   env: Environment,
   cwd: string,

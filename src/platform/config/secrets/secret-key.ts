@@ -46,10 +46,7 @@ export class SecretBox {
   }
 }
 
-/**
- * `SECRET_KEY` (docs/settings.md#secrets): hex when all characters are hex and their number is even, else
- * base64(url).
- */
+/** `SECRET_KEY`: hex if all characters are hex and their number is even, else base64(url). */
 export const secretKey = parser('at least 32 bytes, written as hex or base64', (text) => {
   const isHex = text.length % 2 === 0 && /^[0-9a-f]*$/i.test(text);
   const key = isHex ? Buffer.from(text, 'hex') : fromBase64(text);

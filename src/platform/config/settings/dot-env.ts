@@ -40,10 +40,7 @@ const WITHOUT_VALUE = /^\s*(?:#.*|(?:export\s+)?[\w.-]+\s*)?$/;
 /** A line in a quoted value that is meant as an assignment; in a PEM, `=` ends the text. */
 const SWALLOWED = /\n\s*(?:export\s+)?(?:[A-Z][A-Z0-9_]*|providers\.[\w.-]+)\s*=[^=\n]/;
 
-/**
- * Number of the first line that is neither an assignment nor a comment, or 0. dotenv skips such a line
- * without a word.
- */
+/** Number of the first line that is neither assignment nor comment, or 0: dotenv skips it silently. */
 function lineOutside(text: string): number {
   const rest = text.replaceAll(ASSIGNMENT, (assignment) => assignment.replaceAll(/.+/g, ''));
   return rest.split('\n').findIndex((line) => !WITHOUT_VALUE.test(line)) + 1;

@@ -17,11 +17,7 @@ export class SettingErrors {
     this.#spelled.set(variable, as);
   }
 
-  /**
-   * @param problem completes the variable's name to a sentence
-   * @param use what to set instead
-   * @param value quoted, or `NOT_SHOWN`
-   */
+  /** @param problem follows the variable's name @param use what to set @param value quoted, or `NOT_SHOWN` */
   add(variable: string, problem: string, use: string, value?: string): void {
     const named = this.#spelled.get(variable) ?? variable;
     if (!this.#lines.has(variable)) this.#lines.set(variable, errorLine(named, problem, use, value));
@@ -37,18 +33,13 @@ export class SettingErrors {
   }
 }
 
-/**
- * What happened, then what to do, then the value: `PORT is invalid. Use a whole number from 0 to 65535.
- * Value: "x".`
- */
+/** What happened, what to do, the value: `PORT is invalid. Use a whole number from 0 to 65535. Value: "x"` */
 export function errorLine(variable: string, problem: string, use: string, value?: string): string {
   const shown = value === undefined ? '' : ` Value: ${value}.`;
   return `${variable} ${problem}. Use ${use}.${shown}`;
 }
 
-/**
- * `"…"` on one line: control characters escaped, possible user info of a URL masked, at most 200 characters.
- */
+/** `"…"` on one line: control characters escaped, user info of a URL masked, at most 200 characters. */
 export function quote(value: string): string {
   const masked = value.replace(/^([a-z]+:\/\/)?.*@/is, '$1***@');
   const short = masked.length > 200 ? `${masked.slice(0, 200)}…` : masked;
@@ -58,9 +49,7 @@ export function quote(value: string): string {
   );
 }
 
-/**
- * Whether a value is in quotation marks, which `docker --env-file` keeps and some editors make typographic.
- */
+/** Whether a value is in quotation marks: `docker --env-file` keeps them, editors make them typographic. */
 export function isQuoted(value: string): boolean {
   return /^(?:"[^]*"|'[^]*'|`[^]*`|[“”„][^]*[“”]|[‘’‚][^]*[‘’])$/.test(value);
 }
@@ -77,9 +66,8 @@ export function fileErrorCode(error: unknown): string {
 }
 
 /**
- * Returns the known name that an unknown one resembles: equal but for case, underscores, an S at the end of a
- * word (`CORS_ORIGIN`) or `_FILE`, or with one typing error (`REDIRCT_URIS`). Shorter names resemble too many
- * other words.
+ * Returns the known name that an unknown one resembles: equal but for case, underscores, an S that ends a
+ * word (`CORS_ORIGIN`) or `_FILE`, or with one typing error. Shorter names resemble too many others.
  */
 export function suggestionFor(name: string, known: readonly string[], minLength = 8): string | undefined {
   if (known.includes(name)) return undefined;

@@ -13,10 +13,7 @@ delete process.env['NODE_PG_FORCE_NATIVE'];
 
 const OLD_KEY = 'OLD_SECRET_KEY';
 
-/**
- * Reads the former SECRET_KEY, to re-encrypt the signing keys.
- * @throws InvalidSettings if it is missing or not a key
- */
+/** Reads the former SECRET_KEY, to re-encrypt the signing keys. @throws InvalidSettings without such a key */
 export function oldSecretKey(): SecretKey {
   const errors = new SettingErrors();
   const path = process.env[`${OLD_KEY}_FILE`];
@@ -36,8 +33,7 @@ export function oldSecretKey(): SecretKey {
 }
 
 /**
- * Loads the settings of this process (docs/settings.md#settings): the environment, `.env`, the files of
- * `<NAME>_FILE`, the key in `DATA_DIR`.
+ * Loads the settings (docs/settings.md): environment, `.env`, files of `<NAME>_FILE`, key in `DATA_DIR`.
  * @throws InvalidSettings with all errors
  */
 export function loadSettings(

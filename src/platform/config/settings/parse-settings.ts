@@ -10,7 +10,6 @@ import { SettingTables } from './settings-part.js';
 import type { SecretFile, Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
 import { namesPrivateAddress } from './signed-calls.js';
-import { checkTraces, wantsTraces } from './trace-settings.js';
 import { warningsFor } from './warnings.js';
 import { isLoopbackUrl } from '../urls/urls.js';
 
@@ -20,9 +19,8 @@ export interface Surroundings {
   /** Relative paths begin here. */
   readonly cwd: string;
   /**
-   * Outside production, the secrets under `DATA_DIR` that replace unset settings: `generated` if they do not
-   * exist, `checked` without creating them, SECRET_KEY only if it is `existing`, or `none`, with a random
-   * SECRET_KEY.
+   * Outside production, secrets under `DATA_DIR` that replace unset ones: `generated` if missing, `checked`
+   * without creating, SECRET_KEY only if `existing`, or `none`, with a random SECRET_KEY.
    */
   readonly generatedSecrets: 'generated' | 'checked' | 'existing' | 'none';
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
@@ -110,10 +108,7 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
   return text === undefined ? undefined : setting.parser.parse(text);
 }
 
-/**
- * Refuses combinations of settings, and in production weak settings
- * (docs/production.md#what-the-start-refuses). For providers see enabled-providers.ts.
- */
+/** Refuses combinations, and in production weak settings (docs/production.md#what-the-start-refuses). */
 function applyRules(
   values: Values,
   env: Environment,
@@ -170,3 +165,35 @@ function applyRules(
     errors.add('PUBLIC_URL', 'is not secure', HTTPS, quote(publicUrl));
   }
 }
+
+const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+const EXPORTERS = ['otlp', 'console'];
+const PROTOCOLS = ['http/protobuf', 'http/json'];
+
+/** Whether variables ask for traces (docs/metrics.md#traces): by an exporter, or else by an endpoint. */
+function wantsTraces(env: Environment): boolean {
+  if (env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return false;
+  const exporters = exportersIn(env);
+  if (exporters.length > 0) return exporters.some((name) => EXPORTERS.includes(name));
+  return ENDPOINTS.some((name) => (env[name] ?? '').trim() !== '');
+}
+
+/** Refuses exporters and protocols that the service does not bring. */
+function checkTraces(env: Environment, errors: SettingErrors): void {
+  for (const name of exportersIn(env)) {
+    if (![...EXPORTERS, 'none'].includes(name))
+      errors.add('OTEL_TRACES_EXPORTER', 'is not supported', 'otlp, console or none', quote(name));
+  }
+  if (!wantsTraces(env)) return;
+  for (const name of ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL']) {
+    const protocol = (env[name] ?? '').trim();
+    if (protocol !== '' && !PROTOCOLS.includes(protocol))
+      errors.add(name, 'is not supported', PROTOCOLS.join(' or '), quote(protocol));
+  }
+}
+
+const exportersIn = (env: Environment): string[] =>
+  (env['OTEL_TRACES_EXPORTER'] ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');

@@ -11,9 +11,7 @@ export interface Parser<T> {
 
 /** Thrown by a `Parser` with the refused part, which is not in the message: it may be a secret. */
 export class InvalidValue extends Error {
-  /**
-   * @param problem completes the variable's name to a sentence, without the value; by default "is invalid"
-   */
+  /** @param problem completes the variable's name to a sentence, without the value; else "is invalid" */
   constructor(
     readonly part: string,
     readonly problem?: string,
@@ -30,6 +28,15 @@ export function parser<T>(accepts: string, read: (text: string) => T | undefined
     return value;
   };
   return { accepts, parse };
+}
+
+/** Decodes percent-encoded UTF-8. @returns undefined for other escapes */
+export function decodePercent(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export const boolean = words('true', 'false');
@@ -95,10 +102,7 @@ function words(yes: string, no: string): Parser<boolean> {
   return parser(`${yes} or ${no}`, (value) => (value === yes ? true : value === no ? false : undefined));
 }
 
-/**
- * Express refuses a prefix length of 0 and some IPv6 addresses that end in an IPv4 address
- * (`64:ff9b::192.0.2.1`).
- */
+/** Express refuses a length of 0, and some IPv6 addresses that end in IPv4 (`64:ff9b::192.0.2.1`). */
 function readSubnet(entry: string): string | undefined {
   const [address = '', prefix, more] = entry.split('/');
   if (!isIP(address) || address.includes('%') || more !== undefined) return undefined;

@@ -66,10 +66,7 @@ export function read<T>(
   }
 }
 
-/**
- * Removes line breaks at the end of a secret: files and tools put them there.
- * @returns undefined for blank content
- */
+/** Removes line breaks that files and tools put at the end of a secret. @returns undefined if blank */
 export function textOfSecret(content: string): string | undefined {
   let end = content.length;
   // /[\r\n]+$/ takes seconds for breaks inside

@@ -4,7 +4,7 @@ import type { ProviderSettings } from '../providers/provider-settings.js';
 import type { Setting } from './setting-row.js';
 import type { OwnRedirectUri, Settings } from './settings.js';
 import { settingsTable } from './settings-table.js';
-import { eventNames } from './webhook-settings.js';
+import { eventNames } from './signed-calls.js';
 
 /**
  * What a feature adds to the settings. It also adds the types, by `declare module`, to `Settings` and
@@ -20,10 +20,7 @@ export interface SettingsPart {
   /** Refuses what does not fit together in several enabled providers. */
   checkProviders?(sources: readonly ProviderSource[]): void;
   readonly builtInProvider?: BuiltInProvider;
-  /**
-   * Sentences for the log at start; no secrets.
-   * @param providers names of all that have keys
-   */
+  /** Sentences for the log at start; no secrets. @param providers names of all that have keys */
   warnings?(settings: Settings, providers: ReadonlySet<string>): readonly string[];
   /** Callbacks of the feature's own pages, which are always allowed. */
   redirectUris?(settings: Settings): readonly OwnRedirectUri[];

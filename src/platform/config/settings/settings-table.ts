@@ -6,8 +6,7 @@ import { serviceKeys } from '../secrets/service-key.js';
 import { brandColor, brandLogo, brandName } from './brand-settings.js';
 import { settingRows } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
-import { signingSecrets } from './signed-calls.js';
-import { webhookEvents, webhookUrls } from './webhook-settings.js';
+import { signingSecrets, webhookEvents, webhookUrls } from './signed-calls.js';
 
 const TEN_YEARS = 315_360_000;
 const rowOf = (parser: parsers.Parser<number>) => (standard: string, doc: string) => ({

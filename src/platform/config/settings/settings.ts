@@ -10,10 +10,7 @@ export type { ProviderMode, ProviderSettings, SecretFile };
 
 export type Values = SettingValues<typeof settingsTable>;
 
-/**
- * The settings of the service: the rows of the tables by key, some of them with another type, and the
- * providers. Features add theirs to this interface.
- */
+/** Rows of the tables by key, some with another type, and the providers. Features add theirs here. */
 export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly production: boolean;
   /** `{base_url}` as clients see it, an origin; issuer and audience of the tokens. */

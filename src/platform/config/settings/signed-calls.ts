@@ -13,10 +13,7 @@ export function isCalledUrl(entry: string): boolean {
   return isEndpointUrl(entry) && (/^https:/i.test(entry) || isLoopbackUrl(entry));
 }
 
-/**
- * Whether the host of a URL is an address outside of the Internet, or a name of localhost. Other names are
- * resolved for each connection.
- */
+/** Whether a URL's host is an address outside of the Internet, or localhost. Names are resolved later. */
 export function namesPrivateAddress(url: string): boolean {
   const { hostname } = new URL(url);
   const [, bracketed] = /^\[(.*)\]$/.exec(hostname) ?? [];
@@ -43,4 +40,15 @@ function isSecret(entry: string): boolean {
   const [, text = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(entry) ?? [];
   const bytes = Buffer.from(text, 'base64');
   return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === text;
+}
+
+/** Addresses of WEBHOOK_URLS, each once; every address has its own sender. */
+export const webhookUrls = atMost(20, list(CALLED_URLS, isCalledUrl));
+
+/** Which of them exist, features know: `eventNames`. */
+export const webhookEvents = list('names of audit events', (entry) => /^[a-z_]+$/.test(entry));
+
+/** @param names of all audit events, of features as well */
+export function eventNames(names: readonly string[]): Parser<readonly string[]> {
+  return list(`names of audit events (${names.join(', ')})`, (entry) => names.includes(entry));
 }

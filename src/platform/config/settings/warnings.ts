@@ -16,10 +16,7 @@ import type { Values } from './settings.js';
 
 type Providers = ReadonlyMap<string, ProviderVariables>;
 
-/**
- * `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar
- * names.
- */
+/** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; others have such names. */
 const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
 
 /** Returns a sentence if a variable resembles a setting and is none; without its value. */
@@ -47,8 +44,7 @@ function unknownOfProvider(
   return [...variables].flatMap(([key, { variable }]) => {
     const suggestion = suggestionFor(key, known);
     if (suggestion !== undefined) return [sentence(variable, `the key ${suggestion}`)];
-    // The first underscore ends a name: PROVIDERS_MY_IDP_CLIENT_ID is the key `idp_client_id` of a provider
-    // `my`.
+    // The first underscore ends a name: PROVIDERS_MY_IDP_CLIENT_ID is the key `idp_client_id` of `my`.
     if (isProvider || !/_client_(?:id|secret)$/.test(key)) return [];
     return [sentence(variable, 'providers.<name>.<key>, because the name has an underscore')];
   });
@@ -58,10 +54,7 @@ function sentence(variable: string, suggestion: string): string {
   return `${variable} is not a setting of the service: perhaps ${suggestion} is meant.`;
 }
 
-/**
- * Returns one sentence for each valid setting that may be a mistake, for the log at start; without values, so
- * without secrets.
- */
+/** Returns a sentence for each valid setting that may be a mistake; without values, so without secrets. */
 export function warningsFor(
   env: Environment,
   values: Values,

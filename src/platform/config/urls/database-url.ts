@@ -1,4 +1,4 @@
-import { type Parser, InvalidValue } from '../settings/parsers.js';
+import { decodePercent, type Parser, InvalidValue } from '../settings/parsers.js';
 
 const SCHEME = /^postgres(?:ql)?:\/\//;
 const SEVERAL = /^[^/?]*,/; // libpq tries several hosts in turn; pg takes them as one name
@@ -13,20 +13,11 @@ export const databaseUrl: Parser<string> = {
     if (namesSeveral(rest)) throw new InvalidValue(value, 'names several hosts');
     // A user without a host is no URL elsewhere, but usual with `?host=/run/postgresql`.
     if (!URL.canParse(value) && !URL.canParse(value.replace('@/', '@_/'))) throw new InvalidValue(value);
-    if (/\s/.test(value) || !isEscaped(value)) throw new InvalidValue(value);
+    // Other escapes than UTF-8: libpq refuses them, pg throws or reads another password.
+    if (/\s/.test(value) || decodePercent(value) === undefined) throw new InvalidValue(value);
     return value;
   },
 };
-
-/** Whether all escapes are UTF-8, as for libpq; for others, pg throws or reads another password. */
-function isEscaped(url: string): boolean {
-  try {
-    decodeURIComponent(url);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** @param rest what follows the scheme */
 function namesSeveral(rest: string): boolean {

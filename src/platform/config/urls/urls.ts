@@ -47,8 +47,7 @@ export const baseUrl = parser(
 export const origin = parser('an origin, http:// or https:// with host and port, and no path', (value) => {
   if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value)) return undefined;
   const normalized = parseUrl(value)?.origin ?? '';
-  // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON
-  // (openapi.controller.ts).
+  // URL parsers let quotes, `&` and `$` pass in a host, which openapi.controller.ts writes into JSON.
   return /^https?:\/\/[\w.:[\]-]+$/.test(normalized) ? normalized : undefined;
 });
 
@@ -70,10 +69,7 @@ export function isHttpUri(text: string): boolean {
   return isUri(text, HTTP);
 }
 
-/**
- * Whether a text is an origin as browsers send it (RFC 6454 §6.1); web views of apps have other schemes than
- * http.
- */
+/** Whether a text is an origin as browsers send it (RFC 6454 §6.1); apps have other schemes than http. */
 export function isOrigin(text: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@*\s]+$/.test(text)) return false;
   const url = parseUrl(text);
@@ -92,10 +88,7 @@ const UNSPECIFIED = /^(?:0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/; // connections to 
 // RFC 6761 §6.3: the name and all names below it, also with the final dot of the DNS root.
 const NAME = /^(?:[^.]+\.)*localhost\.?$/;
 
-/**
- * Whether a request cannot leave this machine, so that it needs no TLS. Resolvers ask the network for
- * `app.localhost`.
- */
+/** Whether a request stays here and needs no TLS. Resolvers ask the network for `app.localhost`. */
 export function isLoopbackUrl(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || ADDRESS.test(hostname);
@@ -107,10 +100,7 @@ export function isThisMachine(url: string): boolean {
   return [ADDRESS, UNSPECIFIED, NAME].some((form) => form.test(hostname));
 }
 
-/**
- * Parses a URL. Node 22: without `URL.canParse`, which refuses hosts with letters like ä after some thousand
- * calls.
- */
+/** Without `URL.canParse`, which refuses letters like ä after some thousand calls (Node 22). */
 export function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text);
@@ -119,9 +109,7 @@ export function parseUrl(text: string): URL | undefined {
   }
 }
 
-/**
- * Addresses that are assigned on the Internet (RFC 4291 §2.4); ipaddr.js calls the rest of IPv6 unicast, too.
- */
+/** Addresses assigned on the Internet (RFC 4291 §2.4); ipaddr.js calls the rest of IPv6 unicast, too. */
 const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3');
 /** IPv4 addresses behind a translator (RFC 6052 §2.1): networks with IPv6 only reach IPv4 by them. */
 const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');

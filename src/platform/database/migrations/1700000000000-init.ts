@@ -6,8 +6,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  *
  * - `access_tokens` has no foreign keys and one index, since each slows a refresh.
  * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
- * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in
- *   session.sql.ts).
+ * - The indexes of `refresh_tokens` are partial: a sign-in writes few of them (OPEN in session.sql.ts).
  * - Pages of `refresh_tokens` have free room, so that a new idle end or last use writes no index (HOT).
  * - `users_with_claims` makes the look at the claims cheap for a user without any, which each refresh has.
  * - Each order of the search for users is that of an index (user-search.ts). Words of names (user-words.ts)

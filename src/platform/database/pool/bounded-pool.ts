@@ -29,10 +29,7 @@ export class BoundedPool extends pg.Pool {
   }
 }
 
-/**
- * Returns pg's module for TypeORM's option `driver`.
- * @param onPool receives the pool that TypeORM makes with it
- */
+/** Returns pg's module for TypeORM's `driver`. @param onPool receives the pool that TypeORM makes */
 export function boundedPg(onPool: (pool: BoundedPool) => void): typeof pg {
   class Pool extends BoundedPool {
     constructor(config?: PoolConfig) {

@@ -7,8 +7,7 @@ import { targetOf, type ConnectionTarget } from './connection-target.js';
 const CONNECT_TIMEOUT_MS = 900;
 const QUERY_TIMEOUT_MS = 1000;
 
-// Startup parameters. A pooler in transaction mode refuses them, since they would apply to other clients as
-// well.
+// Startup parameters. A pooler in transaction mode refuses them: they would apply to other clients, too.
 const SESSION_LIMITS = {
   // before the client's: if the server ends a statement, nothing was done
   statement_timeout: QUERY_TIMEOUT_MS - 50,
@@ -22,10 +21,7 @@ export interface DatabaseOptions extends PostgresDataSourceOptions {
   readonly extra: Pick<ConnectionTarget, 'Client'> & Readonly<Record<string, unknown>>;
 }
 
-/**
- * Returns TypeORM's options, without entities and migrations.
- * @param target a URL stands for a target without a pooler
- */
+/** Returns TypeORM's options, without entities and migrations. @param target a URL: without a pooler */
 export function dataSourceOptions(target: ConnectionTarget | string, poolSize: number): DatabaseOptions {
   const { Client, pooler } = typeof target === 'string' ? targetOf(() => target, 'session') : target;
   let pool: BoundedPool | undefined;

@@ -11,10 +11,7 @@ class StatementCanceled extends Error {
   readonly code = CANCELED;
 }
 
-/**
- * Reported by its function, because messages are translated; a distributed database forwards those of
- * its nodes under another function.
- */
+/** Known by function, since messages are translated; a distributed database forwards under another one. */
 interface Notice {
   readonly routine?: string | undefined;
   readonly message?: string | undefined;
@@ -89,9 +86,8 @@ const WAITING_COMMITS = `
 let isCanceling = false;
 
 /**
- * Cancels commits of the service that wait for a standby for longer than `waitedMs`; never rejects. Neither
- * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server
- * until the standby is back.
+ * Cancels commits that wait for a standby for longer than `waitedMs`; never rejects. Neither
+ * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server.
  */
 async function cancelWaitingCommits(Base: typeof Client, config: ClientConfig, waitedMs: number) {
   if (isCanceling) return;

@@ -2,10 +2,7 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 
-/**
- * Settings that change the meaning of a statement or the format of a result, for other applications: name,
- * value, accepted pattern.
- */
+/** Settings that change meanings of statements or formats of results: name, value, accepted pattern. */
 const RELIED_ON: readonly (readonly [name: string, value: string, accepted: string])[] = [
   ['default_transaction_isolation', 'read committed', '^read (un)?committed$'],
   ['session_replication_role', 'origin', '^(origin|local)$'],
@@ -70,8 +67,7 @@ function settingStatement(config: ClientConfig): string {
     SELECT set_config(name, value, false) FROM ${table(rows)} WHERE current_setting(name, true) !~ accepted`;
 }
 
-// Of commits, only for the role, the database or the connection: the operator knows the server's
-// configuration.
+// Of commits, only for role, database or connection: the operator knows the server's configuration.
 const FINDINGS = `
   SELECT name, value, current_setting(name, true) AS found FROM ${table(RELIED_ON)}
   WHERE current_setting(name, true) !~ accepted

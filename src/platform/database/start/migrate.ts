@@ -5,13 +5,7 @@ import type { ConnectionTarget } from '../pool/connection-target.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
 import { errorCode, errorReason } from '../../errors/error-facts.js';
 import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
-import {
-  migrationState,
-  ofOtherSchema,
-  requireCreateRight,
-  requireUsable,
-  type MigrationState,
-} from './require-usable.js';
+import { migrationState, ofOtherSchema, requireUsable, type MigrationState } from './require-usable.js';
 
 const MIN_CONNECT_MS = 100;
 const MAX_CONNECT_MS = 5000;
@@ -25,20 +19,14 @@ const POLL_MS = 100;
 /** A statement that waits for a table's lock delays all later ones on that table. */
 const LOCK_TIMEOUT_MS = 200;
 
-/**
- * Of a client for work that may take hours, such as building an index: session-settings.ts sets 0 in a
- * session of its own.
- */
+/** For work that may take hours, such as an index: session-settings.ts sets 0 in a session of its own. */
 export const NO_TIMEOUTS = {
   query_timeout: undefined,
   statement_timeout: undefined,
   idle_in_transaction_session_timeout: undefined,
 };
 
-/**
- * Removes every time-out of the database, the role and the URL for one transaction. `transaction_timeout` is
- * of PostgreSQL 17.
- */
+/** Lifts the time-outs of database, role and URL for a transaction; `transaction_timeout`: PostgreSQL 17. */
 const liftTimeouts = (lockTimeoutMs: number): string => `
   SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN '${lockTimeoutMs}' ELSE '0' END, true)
   FROM unnest(ARRAY[
@@ -54,8 +42,7 @@ const TAKE_LOCK = `
   SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`;
 
 /**
- * Applies the missing migrations. Of several instances that start at once, one applies them and the others
- * wait.
+ * Applies the missing migrations; of instances that start at once, one does, and the others wait.
  * @returns the names of migrations that a newer version has applied
  * @throws the database's error, or after the time-out one with its address and the reason, never the password
  */
@@ -106,8 +93,10 @@ export function checkDatabase(
     try {
       const version = await requireUsable(client);
       return await withMigrations(options, async (_runner, state) => {
-        if (state.pending.length > 0) requireCreateRight(state);
-        return { ...state, version };
+        const { name, mayCreate } = state.schema;
+        if (mayCreate || state.pending.length === 0) return { ...state, version };
+        const code = '42501'; // insufficient_privilege, as PostgreSQL would throw
+        throw Object.assign(new Error(`permission denied for schema ${name}`), { code });
       });
     } finally {
       await client.end();
@@ -132,9 +121,8 @@ async function connect(Client: ConnectionTarget['Client'], msLeft: number): Prom
 }
 
 /**
- * Takes the migration lock until the end of the client's transaction: a pooler would keep a lock of the
- * session. It polls: a statement that waits holds a snapshot, for whose end `CREATE INDEX CONCURRENTLY` of
- * the migrating instance would wait forever.
+ * Takes the migration lock for a transaction: a pooler would keep a session's. It polls, because a waiting
+ * statement holds a snapshot, for whose end `CREATE INDEX CONCURRENTLY` would wait forever.
  */
 async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -183,10 +171,7 @@ async function applyAll(
   await apply(group, runner, executor);
 }
 
-/**
- * Applies migrations of the core and of features as a whole or not at all, while other instances serve: it
- * does not wait long for a lock.
- */
+/** Applies migrations as a whole or not at all, while others serve: it does not wait long for a lock. */
 async function apply(
   migrations: readonly Migration[],
   runner: QueryRunner,

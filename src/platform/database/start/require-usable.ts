@@ -57,13 +57,6 @@ export async function migrationState(
   };
 }
 
-/** @throws as PostgreSQL if the role cannot create tables in the schema */
-export function requireCreateRight({ schema: { name, mayCreate } }: MigrationState): void {
-  if (mayCreate) return;
-  const code = '42501'; // insufficient_privilege
-  throw Object.assign(new Error(`permission denied for schema ${name}`), { code });
-}
-
 /**
  * Compares the columns of schema and entities, in one statement. Finds missing columns, and columns that only
  * the database has and that every new row would need.
@@ -107,8 +100,7 @@ export async function requireSchema(dataSource: DataSource): Promise<void> {
 /**
  * @param entities of pending migrations
  * @param isEmpty whether no migration was applied
- * @throws as the migrations would: a table of this name is of another application, of half a backup, or of
- *   another version
+ * @throws as the migrations would: such a table is of another application or version, or of half a backup
  */
 export async function requireNoTables(
   dataSource: DataSource,

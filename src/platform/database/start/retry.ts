@@ -17,8 +17,7 @@ export interface RetryOptions {
 /**
  * Retries work at the start while the database is unreachable, slow or read-only, or a table of a migration
  * is locked (docs/production.md#what-the-start-refuses).
- * @throws at once an error that waiting does not change; after the time-out one with the reason of the last
- *   failure
+ * @throws at once an error that waiting does not change; after the time-out the last failure's reason
  */
 export async function retry<Result>(
   work: (msLeft: number) => Promise<Result>,

@@ -6,10 +6,7 @@ import { OAuthError, type StatusTable, toServerError } from '../../errors/oauth-
 /** A static file has set these before it could not be sent, as for a range behind its end. */
 const OF_FILES = ['Content-Encoding', 'ETag'];
 
-/**
- * Writes all errors (spec §7.1) of requests that reach Express; platform/http/server/refusal.ts writes
- * earlier ones. Causes are only logged.
- */
+/** Writes all errors (spec §7.1) of requests that reach Express (else refusal.ts). Causes are only logged. */
 @Catch()
 export class OAuthErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(OAuthErrorFilter.name);

@@ -1,10 +1,7 @@
 const MAX_LINES = 100;
 const SECOND_MS = 1000;
 
-/**
- * Limits log lines that requests can cause to a hundred a second and kind; the number of further ones is
- * reported after the second.
- */
+/** Limits lines that requests can cause to 100 a second and kind, and then reports the number of others. */
 export class LineLimit<Kind> {
   private readonly lines = new Map<Kind, number>();
 

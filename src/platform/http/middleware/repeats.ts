@@ -11,10 +11,7 @@ export class Repeats<Line> {
   private readonly kinds = new Map<string, { readonly common: Line | undefined; count: number }>();
   private timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param report receives what the lines of a kind have in common (undefined: too many kinds), and their
-   *   number in the last second
-   */
+  /** @param report receives common facts (undefined: too many kinds), and the lines of the last second */
   constructor(private readonly report: (common: Line | undefined, count: number) => void) {}
 
   /** Counts a line. @returns whether it is to be written */

@@ -79,11 +79,7 @@ function policyOf(look: Brand | undefined, own: string | undefined): readonly st
   ];
 }
 
-/**
- * Sets the headers of a page.
- * @param more directives: without `frame-ancestors`, any site may frame the page
- * @returns its text
- */
+/** Sets a page's headers; returns its text. @param more without `frame-ancestors`, any site may frame it */
 export function renderPage(response: Response, page: Page, ...more: readonly string[]): string {
   const { brand } = response.app.locals as { readonly brand?: Brand };
   response.setHeader('Content-Security-Policy', [...policyOf(brand, page.facts.style), ...more].join('; '));

@@ -68,10 +68,7 @@ export class BodyReader {
   }
 }
 
-/**
- * Body of a request until a handler's parameter needs it: guards run before, so a request that a limit or the
- * authentication refuses costs no reading.
- */
+/** Body that is read for a handler's parameter: a request that a guard refuses costs no reading. */
 export class UnreadBody {
   private value: Promise<object> | undefined;
 

@@ -2,9 +2,7 @@ import { OptionalText } from './parameter.js';
 
 const CURSOR = /^(\d{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/**
- * Place of a row in a list that is sorted by a time, then by an id; the time in microseconds since the epoch.
- */
+/** Place of a row in a list sorted by a time, then by an id; the time in microseconds since the epoch. */
 export interface Place {
   readonly place: string;
   readonly id: string;

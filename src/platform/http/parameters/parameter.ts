@@ -17,9 +17,7 @@ export const LIST = 'list';
 export const TEXT = 'text';
 export const WHOLE_NUMBER = 'wholeNumber';
 
-/**
- * Marks a DTO of OAuth, which may also come as a form; an empty parameter counts as absent (RFC 6749 §3.1).
- */
+/** Marks a DTO of OAuth, perhaps sent as a form; an empty parameter counts as absent (RFC 6749 §3.1). */
 export const OAuthParameters = (): ClassDecorator => SetMetadata(OAUTH, true);
 
 export function speaksOAuth(dto: Type): boolean {
@@ -35,10 +33,7 @@ export const ListOfBodies = (): ClassDecorator => SetMetadata(LIST_OF_BODIES, tr
 /** Values of a body without any-JSON members. The largest DTO has 12; unknown members are ignored. */
 const MOST_VALUES = 250;
 
-/**
- * Returns the limits of a body (docs/security.md#requests).
- * @param rules names of the rules of its members
- */
+/** Returns the limits of a body (docs/security.md#requests). @param rules names of its members' rules */
 export function bodyLimitsOf(dto: Type, rules: readonly (string | undefined)[]): BodyLimits {
   const isList = Reflect.hasMetadata(LIST_OF_BODIES, dto);
   return {
@@ -49,10 +44,7 @@ export function bodyLimitsOf(dto: Type, rules: readonly (string | undefined)[]):
   };
 }
 
-/**
- * Marks the query of a search: an unknown parameter is an error, since the answer would look like what was
- * searched for.
- */
+/** Marks a search: an unknown parameter is an error, since the answer would look like what was wanted. */
 export const KnownOnly = (): ClassDecorator => SetMetadata(KNOWN_ONLY, true);
 
 export function isKnownOnly(dto: Type): boolean {

@@ -24,9 +24,8 @@ interface Shape {
 
 /**
  * Makes a DTO from a query, JSON body or form, and validates it by its decorators. Other members are ignored,
- * except in the query of a search (KnownOnly). It replaces Nest's ValidationPipe
- * (CONTRIBUTING.md#deviations-from-nestjs), since class-transformer changes nested data: it drops a member
- * `__proto__`, and throws for a `constructor`.
+ * except in a search (KnownOnly). It replaces Nest's ValidationPipe (CONTRIBUTING.md#deviations-from-nestjs):
+ * class-transformer drops a nested member `__proto__`, and throws for a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
@@ -105,10 +104,7 @@ function namesIn(members: Shape['members']): string[] {
   return members.map(({ name }) => name);
 }
 
-/**
- * Looks up the validators of a DTO once; class-validator does so for each object.
- * @returns whether it would accept an object
- */
+/** Looks up a DTO's validators once; class-validator does so for each object. @returns a check of objects */
 export function compileRules(rules: readonly Rule[]): (dto: Dto) => boolean {
   const members = namesOf(rules).map((name) => {
     const own = rules.filter(({ propertyName }) => propertyName === name);

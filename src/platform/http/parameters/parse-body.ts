@@ -1,10 +1,7 @@
 import { parse } from 'node:querystring';
 import { OAuthError } from '../../errors/oauth-error.js';
 
-/**
- * Levels of a member's value (docs/realtime.md#pushing). Encoders recurse: a deeper value could be stored,
- * but not sent.
- */
+/** Levels of a member's value (docs/realtime.md#pushing): encoders recurse, and cannot send deeper ones. */
 export const DEEPEST_VALUE = 100;
 const MOST_PARAMETERS = 100;
 
@@ -24,11 +21,7 @@ export function neitherJsonNorForm(): OAuthError {
   return new OAuthError('invalid_request', 'the body must be a JSON object or a form');
 }
 
-/**
- * Parses a JSON object or array, or a form.
- * @param mostValues number of values that JSON may have
- * @param mostLevels of JSON
- */
+/** Parses a JSON object or array, or a form. @param mostValues of JSON @param mostLevels of JSON */
 export function parseBody(
   bytes: Buffer,
   contentType: string,
@@ -89,10 +82,7 @@ function checkStructure(bytes: Buffer, mostValues: number, mostLevels: number): 
   }
 }
 
-/**
- * Parses a form as queries are parsed: a name ends at the first `=`. With `qs`, a repeated parameter could
- * have two names.
- */
+/** Parses a form as queries are parsed; with `qs`, a repeated parameter could have two names. */
 function parseForm(text: string): Form {
   let parameters = 1;
   for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {

@@ -22,10 +22,7 @@ export function uuidIn(hex: string, at: number): string {
   return `${group(0, 8)}-${group(8, 12)}-${group(12, 16)}-${group(16, 20)}-${group(20, 32)}`;
 }
 
-/**
- * Makes a UUID of version 8 (RFC 9562 §5.8) from the first 122 bits of a hash. A random UUID has another
- * version.
- */
+/** Makes a UUID of version 8 (RFC 9562 §5.8), which no random one has, from the first 122 bits of a hash. */
 export function uuidOfHash(digest: Buffer): string {
   const bytes = Buffer.from(digest.subarray(0, 16));
   bytes[6] = (bytes[6]! & 0x0f) | 0x80; // version
@@ -33,10 +30,7 @@ export function uuidOfHash(digest: Buffer): string {
   return uuidIn(bytes.toString('hex'), 0);
 }
 
-/**
- * Makes a UUID of version 7 (RFC 9562 §5.7): later ones are greater, so that an index on them grows at its
- * end.
- */
+/** Makes a UUID of version 7 (RFC 9562 §5.7): later ones are greater, so that an index grows at its end. */
 export function uuidOfNow(): string {
   const time = Date.now().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;

@@ -17,10 +17,7 @@ import { refuseUnreadableRequests } from './unreadable-requests.js';
 import { requestLog } from '../middleware/request-log.js';
 import { securityHeaders } from '../middleware/security-headers.js';
 
-/**
- * @param Clock provider of the clock that all instances share
- * @param first middleware before all other, which sees what it changes
- */
+/** @param Clock shared by all instances @param first middleware before all other, which sees its changes */
 export async function createApp(
   module: DynamicModule,
   settings: Settings,
@@ -55,8 +52,7 @@ function createExpress(settings: Settings): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false); // no answer may be stored
-  // `a[b]=c` has the name `a[b]`. All parameters are read, so that a repeated one cannot hide behind 1,000
-  // others.
+  // `a[b]=c` has the name `a[b]`. All are read: a repeated one cannot hide behind 1,000 others.
   app.set('query parser', (query: string) => parse(query, '&', '=', { maxKeys: 0 }));
   app.set('strict routing', true); // one spelling for each path: limits, logs and the router see it alike
   app.set('case sensitive routing', true);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Bytes of the body that are read meanwhile. */
+/** Bytes of the body that are read after an answer. */
 const LINGER_BYTES = 256 * 1024;
 /** Time for a client that is still sending to read the answer (RFC 9112 §9.6). */
 const LINGER_MS = 1000;
@@ -27,8 +27,7 @@ export function endIfUnread(request: IncomingMessage, response: ServerResponse):
   const { socket } = request;
   response.setHeader('Connection', 'close');
   ending.add(socket);
-  // Node.js calls it after the answer. Its own closes at once, and the kernel resets a client that is
-  // sending.
+  // Node.js calls it after the answer. Its own closes at once: the kernel resets a client that is sending.
   socket.destroySoon = () => {
     let left = LINGER_BYTES;
     request.on('data', ({ length }: Buffer) => {

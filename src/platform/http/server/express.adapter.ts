@@ -5,15 +5,11 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { endIfUnread } from './ending.js';
 import { ignoreForeignUpgrades } from './foreign-upgrades.js';
-import { RouteTable } from './route-table.js';
 import { trackAnswer } from './unread-answers.js';
 
 const SWEEP_EVERY_MS = 50;
 const DRAIN_MS = 10_000;
-/**
- * Connections that wait to be accepted. The kernel drops further ones, and clients retry only after a second
- * or more.
- */
+/** Connections that wait to be accepted: clients of dropped ones retry only after a second or more. */
 const BACKLOG = 4096; // Linux's default maximum (net.core.somaxconn); Node.js' default is 511
 
 /** A connection without traffic for this long is closed. Longer than a poll of Engine.IO waits. */
@@ -24,8 +20,7 @@ const SERVER_LIMITS = {
   requestTimeout: 30_000,
   connectionsCheckingInterval: 500, // Node.js' default of 30 s lets slow clients hold many sockets
   requireHostHeader: false,
-  // Longer than proxies keep an idle connection (60 s, mostly): otherwise a request might arrive while this
-  // side closes.
+  // Longer than proxies keep idle connections (60 s): else a request might arrive while this side closes.
   keepAliveTimeout: 65_000,
 };
 
@@ -34,51 +29,17 @@ const SERVER_LIMITS = {
  * - Requests and responses are created with Express's prototypes, which Express 5 otherwise sets on each of
  *   them. That takes longer than the rest of a small answer (CONTRIBUTING.md#deviations-from-nestjs).
  * - JSON is sent in one write.
- * - Routes are listed, for 405 and `Allow`.
  * - `Date` follows the clock that all instances share.
  * - Closing ends idle connections at once, and all others after 10 s.
  */
 export class LatchkeyExpressAdapter extends ExpressAdapter {
   private readonly open = new Set<Socket>();
-  private readonly routes = new RouteTable();
   private clock: { now(): number } = Date;
   private date = { second: NaN, text: '' };
 
-  constructor(app: Express) {
-    super(app);
-    this.routes.attachTo(app);
-  }
-
-  /**
-   * Clients correct their own clocks by the `Date` header (docs/browser-sessions.md#proofs-without-the-sdk).
-   */
+  /** Clients correct their clocks by `Date` (docs/browser-sessions.md#proofs-without-the-sdk). */
   useClock(clock: { now(): number }): void {
     this.clock = clock;
-  }
-
-  override get(...route: unknown[]): unknown {
-    this.routes.add('GET', route[0] as string);
-    return super.get(...(route as [never]));
-  }
-
-  override post(...route: unknown[]): unknown {
-    this.routes.add('POST', route[0] as string);
-    return super.post(...(route as [never]));
-  }
-
-  override put(...route: unknown[]): unknown {
-    this.routes.add('PUT', route[0] as string);
-    return super.put(...(route as [never]));
-  }
-
-  override patch(...route: unknown[]): unknown {
-    this.routes.add('PATCH', route[0] as string);
-    return super.patch(...(route as [never]));
-  }
-
-  override delete(...route: unknown[]): unknown {
-    this.routes.add('DELETE', route[0] as string);
-    return super.delete(...(route as [never]));
   }
 
   override initHttpServer(): void {
@@ -89,18 +50,14 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
       this.open.add(socket);
       socket.once('close', () => this.open.delete(socket));
     });
-    // Node.js drops header lines beyond a number without an error, X-Forwarded-For too. The 16 KiB of a head
-    // bound them.
+    // Node.js silently drops lines beyond a number, X-Forwarded-For too. The 16 KiB of a head bound them.
     server.maxHeadersCount = 0;
     server.timeout = SILENCE_MS;
     ignoreForeignUpgrades(server, ({ url }) => url!.startsWith('/socket.io/'));
     this.httpServer = server;
   }
 
-  /**
-   * Sends an object as one string in one write. Express makes a Buffer of it, and reads settings that are not
-   * used here.
-   */
+  /** Sends JSON in one write. Express makes a Buffer of it, and reads settings that are not used here. */
   override reply(response: Response, body: unknown, statusCode?: number): void {
     if (typeof body !== 'object' || body === null || body instanceof StreamableFile) {
       super.reply(response, body, statusCode);
@@ -146,10 +103,7 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
   }
 }
 
-/**
- * Creates the classes of requests and responses with Express's own methods, so that setting the prototype
- * changes nothing.
- */
+/** Creates classes with Express's own methods, so that setting the prototype changes nothing. */
 function classesFor(
   app: Express,
   answerDate: () => string,

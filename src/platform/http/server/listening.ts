@@ -2,10 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, isIPv4 } from 'node:net';
 import type { Settings } from '../../config/settings/settings.js';
 
-/**
- * Returns the error of a listener in words for the terminal; it is no database error, so the start does not
- * wait.
- */
+/** Returns a listener's error in words for the terminal; no database error, so the start does not wait. */
 export function listenFailure(error: unknown, variable: string, port: number, host: string): Error {
   const { code, message } = error as NodeJS.ErrnoException;
   let text = `The service cannot listen. Set HOST and ${variable} to an address of this machine: HOST=${host}, ${variable}=${port} (${message}).`;
@@ -25,10 +22,7 @@ export async function tryToListen(port: number, host: string): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-/**
- * Whether another program has the port at ::1: in development, people open `localhost`, which browsers
- * resolve to ::1 first.
- */
+/** Whether another program has the port at ::1, to which browsers resolve `localhost` first. */
 export async function isHiddenByIpv6({ production, publicUrl, host, port }: Settings): Promise<boolean> {
   return !production && isIPv4(host) && publicUrl === `http://localhost:${port}` && isTakenAtIpv6(port);
 }

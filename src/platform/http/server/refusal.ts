@@ -8,10 +8,7 @@ export function refuse(response: ServerResponse, refusal: OAuthError): void {
   response.writeHead(refusal.status, headers).end(body);
 }
 
-/**
- * Returns the answer as text, for a connection without a response object; the connection ends after it.
- * @param now milliseconds since the epoch
- */
+/** Returns the answer as text for a connection that ends after it. @param now ms since the epoch */
 export function refusalText(refusal: OAuthError, now: number): string {
   const { headers, body } = answerOf(refusal);
   const lines = Object.entries({ Date: new Date(now).toUTCString(), ...headers, Connection: 'close' }).map(

@@ -1,46 +1,16 @@
 import type { Request } from 'express';
 import { match, type MatchFunction } from 'path-to-regexp';
 
-/** Setting of the Express application (express.adapter.ts). */
-const ROUTES = 'latchkey routes';
-
 interface Route {
-  /** Template, e.g. `/devices/:device_id`. */
+  /** Template, e.g. `/devices/:device_id`; a trailing slash counts, as in Express's strict routing. */
   readonly path: string;
   /** In upper case. */
   readonly methods: Set<string>;
   readonly matches: MatchFunction<object>;
 }
 
-/** Routes of the application, as Nest registers them: Express offers no list of its own. */
-export class RouteTable {
-  private readonly routes = new Map<string, Route>();
-
-  /** @param path template; a trailing slash counts, as in Express's strict routing */
-  add(method: string, path: string): void {
-    const known = this.routes.get(path);
-    if (known) known.methods.add(method);
-    else {
-      const matches = match(path, { sensitive: true, trailing: false, decode: false });
-      this.routes.set(path, { path, methods: new Set([method]), matches });
-    }
-  }
-
-  /** Makes the table available to `routeOf` and `allowedMethods`. */
-  attachTo(app: { set(name: string, value: unknown): unknown }): void {
-    app.set(ROUTES, this);
-  }
-
-  find(method: string, path: string): Route | undefined {
-    const own = this.routes.get(path); // mostly: a path without parameters
-    return own?.methods.has(method) ? own : this.at(path).find(({ methods }) => methods.has(method));
-  }
-
-  /** Routes with a path, in the order of their registration. */
-  at(path: string): Route[] {
-    return [...this.routes.values()].filter(({ matches }) => matches(path) !== false);
-  }
-}
+/** By application: its routes by path, in the order of their registration. */
+const tables = new WeakMap<Request['app'], ReadonlyMap<string, Route>>();
 
 /** Returns the template of a request's route; undefined if its path and method have none. */
 export function routeOf(request: Request): string | undefined {
@@ -49,20 +19,32 @@ export function routeOf(request: Request): string | undefined {
   if (routed) return routed.path;
   // Express answers HEAD by the route of GET
   const method = request.method === 'HEAD' ? 'GET' : request.method;
-  return tableOf(request).find(method, request.path)?.path;
+  return routesAt(request).find(({ methods }) => methods.has(method))?.path;
 }
 
 /** Returns the methods of a request's path, in upper case; none if the path does not exist. */
 export function allowedMethods(request: Request): string[] {
-  const allowed = new Set(
-    tableOf(request)
-      .at(request.path)
-      .flatMap(({ methods }) => [...methods]),
-  );
+  const allowed = new Set(routesAt(request).flatMap(({ methods }) => [...methods]));
   if (allowed.has('GET')) allowed.add('HEAD'); // as Express answers it
   return [...allowed];
 }
 
-function tableOf({ app }: Request): RouteTable {
-  return app.get(ROUTES) as RouteTable;
+function routesAt({ app, path }: Request): Route[] {
+  const table = tables.get(app) ?? readRoutes(app);
+  return [...table.values()].filter(({ matches }) => matches(path) !== false);
+}
+
+/** Reads the routes of an application at its first request, when Nest has registered all of them. */
+function readRoutes(app: Request['app']): ReadonlyMap<string, Route> {
+  const routes = new Map<string, Route>();
+  for (const { route } of app.router.stack) {
+    if (!route) continue; // a middleware
+    const { path, methods } = route as unknown as { path: string; methods: Record<string, true> };
+    const matches = match(path, { sensitive: true, trailing: false, decode: false });
+    const known = routes.get(path) ?? { path, methods: new Set(), matches };
+    for (const method of Object.keys(methods)) known.methods.add(method.toUpperCase());
+    routes.set(path, known);
+  }
+  tables.set(app, routes);
+  return routes;
 }

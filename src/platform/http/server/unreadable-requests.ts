@@ -33,17 +33,12 @@ export function refuseUnreadableRequests(
   });
 }
 
-/**
- * Closes an unused connection: an answer might cross its first request. `setImmediate`: that request may be
- * waiting to be read.
- */
+/** Closes an unused connection, unless its first request waits to be read (`setImmediate`). */
 function endUnused(socket: Socket): void {
   setImmediate(() => socket.bytesRead === 0 && socket.destroy());
 }
 
-/**
- * Answers after all earlier requests of the connection, so that no client takes this error for their answer.
- */
+/** Answers after all earlier requests of the connection: a client must not take this for their answer. */
 function refuseAfterEarlier(socket: Socket, textOf: () => string): void {
   if (!socket.writable) return;
   const { last, pending } = exchangesOn(socket);

@@ -1,10 +1,10 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { createRequire } from 'node:module';
 import type { LookupFunction } from 'node:net';
+import { Webhook } from 'standardwebhooks';
 import type * as Undici from 'undici';
 import { namesPrivateAddress } from '../../config/settings/signed-calls.js';
 import { isPublicAddress } from '../../config/urls/urls.js';
-import { Stopwatch } from './stopwatch.js';
 
 const CONNECT_TIMEOUT_MS = 5000;
 /** A connection with a longer answer is closed. */
@@ -21,6 +21,31 @@ export interface Answer {
   readonly body: Buffer | Error;
 }
 
+/** Time since its creation, by the clock that counted more: in a suspended machine, one of them may stop. */
+export class Stopwatch {
+  private readonly began = [performance.now(), Date.now()] as const;
+
+  get ms(): number {
+    return Math.max(performance.now() - this.began[0], Date.now() - this.began[1]);
+  }
+}
+
+/** Returns headers of Standard Webhooks, signed with each secret. @param id of the message */
+export function signedHeaders(
+  secrets: readonly string[],
+  id: string,
+  at: Date,
+  body: string,
+): Readonly<Record<string, string>> {
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'Latchkey',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, at, body)).join(' '),
+  };
+}
+
 /**
  * HTTP client for signed calls to services of the operator: no redirects, no proxy, no private networks
  * unless they are allowed (docs/webhooks.md#private-networks).
@@ -35,11 +60,7 @@ export class SignedHttp {
     private readonly resolve = lookup,
   ) {}
 
-  /**
-   * Sends a POST.
-   * @returns the answer, of any status
-   * @throws if there is none in time, or if the address is refused
-   */
+  /** Sends a POST. @returns an answer of any status @throws without one in time, or for a refused address */
   async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {
     // A literal address is not resolved, so `lookup` would not see it.
     if (!this.allowsPrivate && namesPrivateAddress(url))

@@ -1,5 +1,5 @@
 import { isPublicAddress } from '../urls/urls.js';
-import { eventNames } from './webhook-settings.js';
+import { eventNames } from './signed-calls.js';
 import { parseSettings } from './parse-settings.js';
 
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
