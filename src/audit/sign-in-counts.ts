@@ -78,6 +78,10 @@ export class SignInCounts {
   async read(): Promise<CountedHour[]> {
     await Promise.race([this.counting.get(), delay(TIMEOUT_MS, undefined, { ref: false })]);
     const hours = Array.from({ length: HOURS }, (_, i) => this.firstHour() + i * HOUR_MS);
+    const [last, before] = [hours.at(-1)!, hours.at(-2)!];
+    // An hour that has just begun was not counted yet.
+    if (this.hours.has(before) && !this.hours.has(last))
+      this.hours.set(last, { counts: [], isSettled: false });
     return hours.map((hour) => ({ hour, counts: this.hours.get(hour)?.counts }));
   }
 

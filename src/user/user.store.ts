@@ -7,6 +7,7 @@ import { deleteRowsOf } from '../platform/database/of-user.js';
 import { placeOf, timeAt } from '../platform/database/page.js';
 import { Sql } from '../platform/database/sql.js';
 import { formatCursor, parseCursor } from '../platform/http/parameters/cursor.js';
+import { deriveUserId } from '../identity/user-id.js';
 import type { UserClaims } from '../identity/claims.js';
 import { toColumns } from './user-changes.store.js';
 import { UserLifecycles } from './user-lifecycle.js';
@@ -118,8 +119,9 @@ export class UserStore {
   /** Returns the ids of the users of a provider whose subject at the last sign-in was this one. */
   async findBySubject(manager: EntityManager, provider: string, subject: string): Promise<string[]> {
     const found = await findUsersByName(manager, provider, 'sub', [subject]);
-    const users = found.filter(({ identity }) => identity?.subject === subject);
-    return users.map(({ userId }) => userId);
+    const derived = await manager.findOneBy(User, { userId: deriveUserId(provider, subject) }); // without a key
+    const users = [...found, ...(derived ? [derived] : [])];
+    return users.flatMap(({ userId, identity }) => (identity?.subject === subject ? userId : []));
   }
 
   /** Sets the last use of users to now, at most once a minute and user. @param userIds each once */

@@ -145,15 +145,18 @@ function toWordKeys({ provider, identity }: SignIn): string {
 }
 
 function toLastIdentity({ subject, email, names, claims, overlay, proof }: Identity): LastIdentity {
-  const isOther = proof.claims !== claims && !areSameClaims(proof.claims, claims);
+  const hasNames = Object.keys(names).length > 0;
+  const hasOverlay = Object.keys(overlay).length > 0;
+  // A directory changes the stored claims, and an overlay hides some of them.
+  const isOther = hasNames || hasOverlay || !areSameClaims(proof.claims, claims);
   return {
     ...(subject !== null && { subject }),
     ...(email !== null && { email }),
     ...(proof.isEmailVerified && { isEmailVerified: true }),
     ...(proof.hostedDomain !== undefined && { hostedDomain: proof.hostedDomain }),
-    ...(Object.keys(names).length > 0 && { names }),
+    ...(hasNames && { names }),
     ...(isOther && { claims: proof.claims }),
-    ...(Object.keys(overlay).length > 0 && { overlay }),
+    ...(hasOverlay && { overlay }),
   };
 }
 

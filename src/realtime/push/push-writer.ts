@@ -67,7 +67,9 @@ export class PushWriter {
   ): Promise<(PushRow | Error | undefined)[]> {
     if (events.every(({ ttl }) => ttl === 0)) {
       const sought = targets.map((target) => ({ ...target, deviceId: events[target.event]!.deviceId }));
-      return manager ? this.find(sought, manager) : Promise.all(sought.map((one) => this.findBatched(one)));
+      const [first, ...others] = sought;
+      if (manager || !first || others.length > 0) return this.find(sought, manager);
+      return [await this.findBatched(first)];
     }
     return inOrder(targets, await this.run(PUSH, this.toValues(events, targets), manager));
   }

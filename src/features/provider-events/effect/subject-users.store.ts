@@ -35,7 +35,8 @@ export class SubjectUsers {
     const user = await this.users.find(userId);
     if (user) {
       const { provider, providerUserId, identity } = user;
-      if (identity?.subject !== undefined) found.push(hashOfName(provider, identity.subject));
+      // The first one: events that name an e-mail address are put in order by it.
+      if (identity?.subject !== undefined) found.unshift(hashOfName(provider, identity.subject));
       if (this.isUserId(provider)) found.push(hashOfName(provider, providerUserId));
     }
     return [...new Map(found.map((subject) => [subject.toString('hex'), subject])).values()];

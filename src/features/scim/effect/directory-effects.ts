@@ -9,7 +9,7 @@ import { UserChanges, type ChangedUser, type UserChange } from '../../../user/us
 import type { Directory } from '../protocol/directory.guard.js';
 import { DirectoryUser } from '../users/directory-user.entity.js';
 import { DirectoryRights, laidOver, NO_RIGHTS, type Rights } from './directory-claims.js';
-import { findPersons, linkPersons, type Person } from './directory-persons.js';
+import { findPersons, hasName, linkPersons, type Person } from './directory-persons.js';
 import { DirectoryStates } from './directory-state.store.js';
 import type { DirectoryCause, DirectoryTask } from './directory-task.entity.js';
 
@@ -21,6 +21,12 @@ export interface DirectoryChange extends ChannelTransaction {
   readonly directory: ChangingDirectory;
   /** Leaves a task, which is written with the change and done after its commit. */
   readonly later: (kind: DirectoryTask['kind'], subject: string) => void;
+}
+
+interface Application {
+  readonly ends?: boolean;
+  readonly hasProfile?: boolean;
+  readonly formerName?: string | null;
 }
 
 /** All sessions of a user. */
@@ -57,12 +63,13 @@ export class DirectoryEffects {
    * Applies what the directory says of directory users, who are locked or deleted.
    * @param ends whether the sessions of inactive ones end
    * @param hasProfile whether their profile replaces that of the users
+   * @param formerName that the change has given up: users who have it lose their rights
    * @returns the users concerned
    */
   async apply(
     change: DirectoryChange,
     directoryUsers: readonly DirectoryUser[],
-    { ends = false, hasProfile = false } = {},
+    { ends = false, hasProfile = false, formerName }: Application = {},
   ): Promise<string[]> {
     const { manager, directory } = change;
     if (directoryUsers.length === 0) return [];
@@ -70,8 +77,13 @@ export class DirectoryEffects {
     const byUserId = new Map(persons.map((person) => [person.userId, person]));
     let rights: ReadonlyMap<string, Rights> = new Map();
     let former: ReadonlySet<string> = new Set();
-    const read = async (): Promise<ReadonlyMap<string, UserChange>> => {
-      const unnamed = persons.filter(({ isNamed, directoryUser }) => !isNamed && directoryUser.active);
+    const read = async (locked: readonly ChangedUser[]): Promise<ReadonlyMap<string, UserChange>> => {
+      const losing = new Set(
+        locked.filter((user) => hasName(user, formerName, directory.settings)).map(({ userId }) => userId),
+      );
+      const unnamed = persons.filter(
+        (one) => !one.isNamed && one.directoryUser.active && losing.has(one.userId),
+      );
       former = await this.states.forget(manager, unnamed);
       rights = await this.rights.of(manager, directory.provider, directoryUsers);
       const changeOf = ({ userId, isNamed, directoryUser }: Person): UserChange => {
@@ -117,7 +129,9 @@ export class DirectoryEffects {
       const { userId } = person;
       const end = () =>
         this.signOuts.endSliceOf([userId], ALL_SESSIONS, change, origin, { cause, until: null });
-      if (changed.length > 1 || !(await end()).isLast) change.later(cause, userId);
+      // After the commit, if a sign-in meanwhile may have read what was allowed before.
+      const isLater = cause === 'not_allowed' || changed.length > 1;
+      if (isLater || !(await end()).isLast) change.later(cause, userId);
     }
   }
 

@@ -1,6 +1,7 @@
 import { Any, type EntityManager } from 'typeorm';
 import { deriveUserId } from '../../../identity/user-id.js';
 import { USER_ID } from '../../../provider/identity/identity.js';
+import type { ChangedUser } from '../../../user/user-changes.store.js';
 import { findUsersByName } from '../../../user/user-words.store.js';
 import type { Directory } from '../protocol/directory.guard.js';
 import type { ScimSettings } from '../scim.settings.js';
@@ -27,6 +28,16 @@ export function isSameName(attribute: Attribute, one: string, other: string): bo
   if (attribute === 'externalId') return one === other;
   // Both cases: the sign of kelvin is no k, but its lower case is.
   return one.toLowerCase() === other.toLowerCase() && one.toUpperCase() === other.toUpperCase();
+}
+
+/** Returns whether the provider has named a user so at the last sign-in. */
+export function hasName(
+  { providerUserId, identity }: Pick<ChangedUser, 'providerUserId' | 'identity'>,
+  name: string | null | undefined,
+  { attribute, claim }: Pick<ScimSettings, 'attribute' | 'claim'>,
+): boolean {
+  const own = claim === USER_ID ? providerUserId : (identity?.names?.[claim] ?? UNNAMED);
+  return Boolean(name) && isSameName(attribute, own, name!);
 }
 
 /** A user who is, or was, a user of the directory. */

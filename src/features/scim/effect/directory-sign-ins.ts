@@ -9,6 +9,7 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { fitClaims } from '../../../identity/claim-limits.js';
 import { areSameClaims } from '../../../identity/claims.js';
 import { layOver } from '../../../identity/lay-over.js';
+import { USER_ID, type Identity } from '../../../provider/identity/identity.js';
 import { UserStore } from '../../../user/user.store.js';
 import { scimProviders } from '../protocol/scim-providers.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
@@ -57,7 +58,7 @@ export class DirectorySignIns implements SignInStep {
     if (!settings) return undefined;
     const { proof } = identity;
     // An answer of the provider during a session may lack the claim.
-    const name = identity.names[settings.claim] ?? (await this.lastName(userId, settings));
+    const name = nameIn(identity, settings) ?? (await this.lastName(userId, settings));
     const user = await this.admitted(provider, userId, name);
     if (!user) return { facts: { isInDirectory: false } };
     const whole = laidOver(proof.claims, user.rights);
@@ -76,7 +77,7 @@ export class DirectorySignIns implements SignInStep {
   async after({ provider, identity, session, origin }: SignedIn): Promise<void> {
     const settings = this.known.get(provider);
     if (!settings) return;
-    const name = identity.names[settings.claim] ?? UNNAMED;
+    const name = nameIn(identity, settings) ?? UNNAMED;
     const { userId } = session;
     const { manager } = this.dataSource;
     const link = await linkOf(manager, userId);
@@ -126,4 +127,9 @@ export class DirectorySignIns implements SignInStep {
     const { whole } = this.rights.rightsFrom(provider, new Set(user.sources), sent);
     return { id: user.id, rights: whole, activeSince: user.activatedAt!.getTime() };
   }
+}
+
+/** Returns who a user is in the directory. A user id is known also without a sign-in since it is on. */
+function nameIn({ providerUserId, names }: Identity, { claim }: ScimSettings): string | null | undefined {
+  return claim === USER_ID ? providerUserId : names[claim];
 }

@@ -34,6 +34,7 @@ export class UnnamedSessions implements OnModuleInit {
   }
 
   onModuleInit(): void {
+    if ([...this.known.values()].every(({ claim }) => claim === USER_ID)) return;
     this.events.on('session.used', ({ userId }) => {
       if (this.seen.has(userId) || this.limit.waiting >= MOST_WAITING) return;
       if (this.seen.size >= MOST_KNOWN) this.seen.clear();

@@ -150,7 +150,8 @@ export class ScimUsers implements ResourceType<DirectoryUser, SentUser> {
       change.later('everyone', directory.provider);
     }
     const hasProfile = !before || !isDeepStrictEqual(profileOf(before), profileOf(after));
-    const userIds = await this.effects.apply(change, [after], { ends: true, hasProfile });
+    const formerName = isRenamed && before ? nameOf(before, directory.settings.attribute) : null;
+    const userIds = await this.effects.apply(change, [after], { ends: true, hasProfile, formerName });
     return {
       row: after,
       reason: `user ${name}: ${after.id}`,
