@@ -1,16 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type Checked, type IdentityChanges, SignInStep, type SignedIn } from '../../../extensions.js';
-import type { ScimSettings } from '../scim.settings.js';
+import { type ScimSettings, scimProviders } from '../scim.settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Sql } from '../../../platform/database/sql.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { fitClaims } from '../../../identity/claim-limits.js';
+import { fitClaims, layOver } from '../../../identity/claim-limits.js';
 import { areSameClaims } from '../../../identity/claims.js';
-import { layOver } from '../../../identity/lay-over.js';
 import { UserStore } from '../../../user/user.store.js';
-import { scimProviders } from '../protocol/scim-providers.js';
 import { laidOver, DirectoryRights, type DirectoryClaims } from './directory-claims.js';
 import { isSameName, linkByName, linkOf, toNameKey, UNNAMED } from './directory-persons.js';
 import { DirectoryTasks } from './directory-tasks.js';
