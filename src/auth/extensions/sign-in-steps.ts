@@ -7,8 +7,8 @@ import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../platform/events.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
-import type { Session } from '../../token/sessions/session.entity.js';
 import type { DeviceDto } from '../token.dto.js';
+import type { SignIn } from '../sign-in/sign-in-columns.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 
 /** A user as the provider has verified them. */
@@ -25,7 +25,7 @@ export interface Verified {
    * Session on which it rests. The provider ends the new session by the names of this one, which is looked at
    * by the feature.
    */
-  readonly restsOn?: Pick<Session, 'providerSubject' | 'providerSession'>;
+  readonly restsOn?: Pick<SignIn, 'providerSubject' | 'providerSession'>;
 }
 
 /** A verified user who wants to sign in. */

@@ -75,9 +75,9 @@ export class DevicePage {
   /** @returns undefined if there is no question any more */
   async findQuestion(secret: string): Promise<Question | undefined> {
     const where = { ...this.keyOf(secret), expiresAt: Raw((at) => `${at} > now()`) };
-    const kept = await this.dataSource.manager.findOneBy(DeviceConfirmation, where);
-    const request = kept && (await this.requests.findOpen({ id: kept.requestId }));
-    return request ? { request, verified: this.identities.open(kept, request.id) } : undefined;
+    const stored = await this.dataSource.manager.findOneBy(DeviceConfirmation, where);
+    const request = stored && (await this.requests.findOpen({ id: stored.requestId }));
+    return request ? { request, verified: this.identities.open(stored, request.id) } : undefined;
   }
 
   /** @returns whether the answer counts: the request may have been decided elsewhere */

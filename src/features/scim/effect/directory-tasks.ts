@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { Any, DataSource, In, IsNull, MoreThan, type EntityManager } from 'typeorm';
+import { DataSource, In, MoreThan, type EntityManager } from 'typeorm';
 import { systemOrigin } from '../../../audit/audit-event.js';
 import { ChannelHistory } from '../../../channel/channel.history.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { Background } from '../../../platform/background.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { ConcurrencyLimit } from '../../../platform/database/limits.js';
-import { User } from '../../../user/user.entity.js';
+import { UserStore } from '../../../user/user.store.js';
 import { DirectoryGroup } from '../groups/directory-group.entity.js';
 import { DirectoryMembers } from '../groups/directory-member.store.js';
 import { scimProviders } from '../scim.settings.js';
@@ -42,6 +42,7 @@ export class DirectoryTasks implements OnModuleInit {
     private readonly effects: DirectoryEffects,
     private readonly signOuts: SignOutService,
     private readonly members: DirectoryMembers,
+    private readonly users: UserStore,
     private readonly background: Background,
     @Inject(SETTINGS) settings: Settings,
   ) {
@@ -99,8 +100,8 @@ export class DirectoryTasks implements OnModuleInit {
     const persons = await findPersons(manager, directory, [user]);
     const others = persons.flatMap((one) => (userIds.includes(one.userId) ? [] : one.userId));
     if (others.length === 0) return;
-    const isLate = await manager.existsBy(User, { userId: Any(others), removedAt: IsNull() });
-    if (isLate) await this.applyNow(directory, user.id, user);
+    const late = await this.users.findExisting(manager, others);
+    if (late.length > 0) await this.applyNow(directory, user.id, user);
   }
 
   /** Takes over what an instance has left, or has failed to do: first the ends of sessions. */
