@@ -95,7 +95,6 @@ export class AuthService {
     }
   }
 
-  /** Asks the provider who the user is. */
   private async verifyCode(
     { provider: name, redirectUri, memory, requestedAt }: SpentSignIn,
     { code, state, iss }: TokenDto,

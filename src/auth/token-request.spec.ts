@@ -1,4 +1,4 @@
-import { chooseGrant, chooseLimit } from './token-request.js';
+import { chooseGrant, chooseLimit } from './auth.controller.js';
 import { ClientTokenDto, RefreshDto, TokenDto } from './token.dto.js';
 
 const OWN_STATE = '5e'.repeat(32);

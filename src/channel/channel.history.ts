@@ -28,13 +28,15 @@ interface HistoryState {
 /** Transaction that may append to channels; listeners are notified of its events after the commit. */
 export interface ChannelTransaction {
   readonly manager: EntityManager;
-  /** Appends events of the service itself, for all devices of the user: one for each of `data`, in order. */
-  readonly append: (userId: string, event: string, data: readonly object[]) => Promise<void>;
-  /** Appends one event to the channel of each user. */
-  readonly appendToEach: (event: string, data: ReadonlyMap<string, object>) => Promise<void>;
+  /**
+   * Appends events of the service itself, for all devices of their users: one for each of `data`, in order.
+   */
+  readonly append: (
+    event: string,
+    data: readonly (readonly [userId: string, data: object])[],
+  ) => Promise<void>;
 }
 
-/** Event to append, without its offset. */
 export type UnstoredEvent = Omit<ChannelEvent, 'offset' | 'sentAt'>;
 
 export interface Appended {
@@ -117,7 +119,7 @@ export class ChannelHistory {
     const appended: ChannelEvent[] = [];
     const began = performance.now();
     const result = await this.dataSource.transaction(async (manager) => {
-      const append = async (event: string, data: readonly (readonly [string, object])[]): Promise<void> => {
+      const append: ChannelTransaction['append'] = async (event, data) => {
         const unstored = { deviceId: null, event };
         const events = data.map(([userId, one]) => ({ ...unstored, id: randomUUID(), userId, data: one }));
         const rows = events.length > 0 ? await this.append(manager, events) : [];
@@ -125,15 +127,7 @@ export class ChannelHistory {
           appended.push({ ...events[i]!, offset: Number(offset), sentAt: sentAt.toISOString() });
         }
       };
-      const done = await work({
-        manager,
-        append: (userId, event, data) =>
-          append(
-            event,
-            data.map((one) => [userId, one]),
-          ),
-        appendToEach: (event, data) => append(event, [...data]),
-      });
+      const done = await work({ manager, append });
       if (performance.now() - began > LONGEST_MS) throw new DatabaseBusy('the transaction took too long');
       return done;
     });

@@ -4,9 +4,17 @@ import { In, Raw, type Repository } from 'typeorm';
 import { Sql } from '../platform/database/sql.js';
 import type { SessionIds } from '../platform/events.js';
 import { Instance, Presence } from './presence.entity.js';
-import { GONE_AFTER_S, NO_DEVICE, ONLINE_PRESENCE } from './presence.sql.js';
 
-export { ONLINE_PRESENCE };
+/** Stands for "no device" in the table's key. */
+const NO_DEVICE = '00000000-0000-0000-0000-000000000000';
+
+/** Seconds without a heartbeat after which an instance counts as gone. It sends one every ten seconds. */
+const GONE_AFTER_S = 30;
+
+/** Join of presence and its living instances. */
+export const ONLINE_PRESENCE = `
+    presence p JOIN instances i
+      ON i.instance_id = p.instance_id AND i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`;
 
 /** A user's device, or null: the user's sessions without a device. */
 export type UserDevice = Omit<SessionIds, 'sessionId'>;

@@ -1,13 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import {
-  ChannelHistory,
-  LARGEST_TRIM,
-  OWN_EVENTS_TTL,
-  TRIM_EVERY,
-  type Appended,
-  type UnstoredEvent,
-} from '../channel/channel.history.js';
+import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from '../channel/append.sql.js';
+import { ChannelHistory, type Appended, type UnstoredEvent } from '../channel/channel.history.js';
 
 // Each is one task on the node of a shard, to which `users` leads. Locks are taken in one order.
 

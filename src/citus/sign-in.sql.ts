@@ -1,6 +1,6 @@
 import { isFromNetworkOf, MOST_DEVICES } from '../auth/sign-in/sign-in.sql.js';
 import { REMEMBERED_S } from '../token/sessions/recent-ends.js';
-import { MOST_SESSIONS } from '../token/sessions/session.store.js';
+import { MOST_SESSIONS } from '../token/sessions/session.sql.js';
 
 // On Citus, a sign-in is a transaction of these statements: each is one task on the user's node.
 

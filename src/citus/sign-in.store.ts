@@ -12,7 +12,7 @@ import {
   type SignInRow,
 } from '../auth/sign-in/sign-in-columns.js';
 import { SignInStore } from '../auth/sign-in/sign-in.store.js';
-import { OWN_EVENTS_TTL } from '../channel/channel.history.js';
+import { OWN_EVENTS_TTL } from '../channel/append.sql.js';
 import { appendInSteps } from './channel.history.js';
 import {
   CREATE_USER,
@@ -30,7 +30,6 @@ import {
   UPSERT_DEVICE,
 } from './sign-in.sql.js';
 
-/** Runs one statement in the transaction. */
 type Run = <Row extends object>(text: string, values: unknown[]) => Promise<Row[]>;
 
 /** Writes each sign-in in a transaction of several statements. */
@@ -117,7 +116,6 @@ function wordsOf({ word_keys: keys }: SignInRow): string[] {
   return keys === '' ? [] : (keys as string).split('\n');
 }
 
-/** Writes device, session and access token. */
 async function writeSession(run: Run, row: SignInRow): Promise<void> {
   const { user_id, session_id, device_id, user_agent, address } = row;
   if (device_id !== null)

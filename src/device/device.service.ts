@@ -44,7 +44,7 @@ export class DeviceService {
       const provider = await lockUser(manager, userId);
       const device = await this.devices.rename(manager, { userId, deviceId }, deviceName);
       if (!device) throw noSuchDevice();
-      await append(userId, 'device.renamed', [toDeviceFacts(device)]);
+      await append('device.renamed', [[userId, toDeviceFacts(device)]]);
       await this.audit.write(manager, [{ event: 'device_renamed', userId, deviceId, provider, origin }]);
       return device;
     });

@@ -82,14 +82,12 @@ export class DeviceStore {
     return devices.map(toRow);
   }
 
-  /** Renames a device. @returns the device; undefined without such a device */
   async rename(manager: EntityManager, key: DeviceKey, deviceName: string): Promise<DeviceRow | undefined> {
     await manager.update(Device, { ...key }, { deviceName });
     const device = await manager.findOneBy(Device, { ...key });
     return device ? toRow(device) : undefined;
   }
 
-  /** @returns whether there was such a device */
   async remove(manager: EntityManager, key: DeviceKey): Promise<boolean> {
     return (await manager.delete(Device, { ...key })).affected === 1;
   }

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { plainArray } from '../platform/database/batching.js';
 import type { Sql } from '../platform/database/sql.js';
 import type { EndCause, SessionIds } from '../platform/events.js';
-import type { Ended, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
+import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import {
   END_EXCESS,
   END_SESSION,
@@ -15,12 +15,6 @@ import {
 /** The sessions of a sign-out: the scope, and the session, device and user that it refers to. */
 export interface Target extends ScopeOf {
   readonly scope: SessionScope;
-}
-
-/** Names at the provider of the sessions of one user; `subjects` null: any. */
-export interface MeantOfUser {
-  readonly session: Buffer | null;
-  readonly subjects: readonly Buffer[] | null;
 }
 
 /** Finds out, without a lock, for which of several targets there is a session to end. */
@@ -61,7 +55,7 @@ export function endSessions(
 export function endSessionsAtProvider(
   manager: EntityManager,
   userId: string,
-  { session, subjects }: MeantOfUser,
+  { session, subjects }: NamesAtProvider,
   cause: EndCause | null,
   until: Date | null,
 ): Promise<Ended[]> {

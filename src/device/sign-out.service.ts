@@ -6,7 +6,7 @@ import { ChannelHistory, type ChannelTransaction } from '../channel/channel.hist
 import { Sql } from '../platform/database/sql.js';
 import type { EndCause, RevokeReason, SessionIds } from '../platform/events.js';
 import { RecentEnds } from '../token/sessions/recent-ends.js';
-import { type Ended, type ScopeOf, type SessionScope } from '../token/sessions/session.store.js';
+import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import { UserLifecycles } from '../user/user-lifecycle.js';
 import type { DeviceRow } from './device.store.js';
 import {
@@ -14,7 +14,6 @@ import {
   endSessions,
   endSessionsAtProvider,
   haveOpenSessions,
-  type MeantOfUser,
   type Target,
 } from './end-sessions.js';
 import { FIND_SIGNED_OUT_DEVICES, LOCK_SIGNED_OUT_USER, LOCK_USER, SLICE } from './sign-out.sql.js';
@@ -100,7 +99,7 @@ export class SignOutService {
    */
   async endSliceOf(
     userIds: readonly string[],
-    names: MeantOfUser,
+    names: NamesAtProvider,
     within: ChannelTransaction,
     origin: Origin,
     { cause, until }: { readonly cause: EndCause; readonly until: Date | null },
@@ -219,7 +218,8 @@ export class SignOutService {
     if (deviceIds.size > 0) {
       const values = [userId, [...deviceIds]];
       const signedOut = await manager.query<DeviceRow[]>(FIND_SIGNED_OUT_DEVICES.text, values);
-      await append(userId, 'device.signed_out', signedOut.map(toDeviceFacts));
+      const facts = signedOut.map((device) => [userId, toDeviceFacts(device)] as const);
+      await append('device.signed_out', facts);
     }
     if (ended.length > 0) await this.lifecycles.sessionsEnded(manager, userId);
     await this.audit.write(manager, toAuditFacts(circumstances, provider, ended));

@@ -11,7 +11,7 @@ import { SessionFeedController } from './feed/session-feed.controller.js';
 import { SessionFeedStreams } from './feed/session-feed.streams.js';
 import { IntrospectController } from './access-tokens/introspect.controller.js';
 import { JwksController } from './keys/jwks.controller.js';
-import { JwtGuard } from './guard/jwt.guard.js';
+import { JwtGuard, ServiceKeys } from './guard/jwt.guard.js';
 import { IdTokens } from './sessions/id-tokens.js';
 import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
@@ -19,10 +19,8 @@ import { KeyStore } from './keys/key.store.js';
 import { Totals } from './sessions/totals.js';
 import { Session } from './sessions/session.entity.js';
 import { RecentEnds } from './sessions/recent-ends.js';
-import { SessionEndReasons } from './sessions/session-end-reasons.js';
 import { SessionService } from './sessions/session.service.js';
 import { SessionStore } from './sessions/session.store.js';
-import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
 import { replaceable } from '../platform/database/replaceable.js';
 import { UserModule } from '../user/user.module.js';
@@ -46,7 +44,6 @@ import { RefreshStore } from './refresh/refresh.store.js';
     SessionFeedStore,
     RecentEnds,
     ServiceKeys,
-    SessionEndReasons,
     SessionService,
     TokenInspector,
     RefreshService,

@@ -44,7 +44,6 @@ const READ = {
     FROM users WHERE user_id = ANY ($1::uuid[]) AND claims_changed_at IS NOT NULL`,
 };
 
-/** Reads which claims have changed, for the session feed. */
 @Injectable()
 export class ClaimsChangesStore {
   constructor(private readonly sql: Sql) {}

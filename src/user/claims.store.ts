@@ -19,7 +19,6 @@ import type { User } from './user.entity.js';
 
 const logger = new Logger('ProviderClaims');
 
-/** Source of claims. */
 type Source = 'provider' | 'application';
 
 /** Users whose claims an instance caches: at the limits of claims, which few users reach, some 100 MB. */

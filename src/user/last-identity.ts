@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { Claims } from '../identity/claims.js';
-import type { User } from './user.entity.js';
 
 /**
  * What the provider said of a user at the last sign-in, beside the profile and the claims of now, which
@@ -47,7 +46,10 @@ export function nameKeys(
 export function claimsOfProvider({
   providerClaims,
   identity,
-}: Pick<User, 'providerClaims' | 'identity'>): Claims {
+}: {
+  readonly providerClaims: Claims | null;
+  readonly identity: LastIdentity | null;
+}): Claims {
   const { overlay = {} } = identity ?? {};
   return Object.fromEntries(
     Object.entries(providerClaims ?? {}).filter(([name]) => !Object.hasOwn(overlay, name)),

@@ -8,9 +8,14 @@ import { addressKey } from '../platform/config/urls/email-address.js';
 import { chunks } from '../platform/database/batching.js';
 import { Clock } from '../platform/database/clock.js';
 import { OAuthError } from '../platform/errors/oauth-error.js';
-import { areWithinLimits, fitClaims, MAX_CLAIMS, MAX_CLAIMS_BYTES } from '../identity/claim-limits.js';
+import {
+  areWithinLimits,
+  fitClaims,
+  MAX_CLAIMS,
+  MAX_CLAIMS_BYTES,
+  layOver,
+} from '../identity/claim-limits.js';
 import { areSameClaims, effectiveClaims, type Claims, type UserClaims } from '../identity/claims.js';
-import { layOver } from '../identity/lay-over.js';
 import { claimDifference } from './claim-difference.js';
 import { replaceWords } from './user-words.store.js';
 import { User } from './user.entity.js';
@@ -60,7 +65,7 @@ export class UserChanges {
    * @throws OAuthError `invalid_request` if the application's claims exceed the limits
    */
   async apply(
-    { manager, appendToEach }: ChannelTransaction,
+    { manager, append }: ChannelTransaction,
     userIds: readonly string[],
     read: (
       locked: readonly User[],
@@ -85,7 +90,7 @@ export class UserChanges {
       );
       await write(manager, timed, [...PROFILE, ...STATE, 'claims', 'claims_changed_at']);
       const data = ofClaims.map(({ userId, claims }) => [userId, { claims: claims ?? {} }] as const);
-      await appendToEach('claims.changed', new Map(data));
+      await append('claims.changed', data);
       const { recordsClaims } = this.audit;
       const before = new Map(users.map((user) => [user.userId, user.claims ?? {}]));
       await this.audit.write(

@@ -50,7 +50,6 @@ export interface UserLifecycle {
 
 export const UserLifecycle = DiscoveryService.createDecorator<void>();
 
-/** Asks all features. */
 @Injectable()
 export class UserLifecycles implements OnModuleInit {
   private all: readonly UserLifecycle[] = [];
@@ -99,7 +98,6 @@ export class UserLifecycles implements OnModuleInit {
     return null;
   }
 
-  /** @returns what all features say of users, by user */
   async describe(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>> {
     const states = new Map<string, UserStates>();
     for (const one of this.all) {

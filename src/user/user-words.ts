@@ -56,7 +56,6 @@ function plainKey(text: string): string {
   return searchKey(text).normalize('NFD').replaceAll(ACCENTED, '$1').normalize('NFC');
 }
 
-/** Leaves out words with which another one begins. */
 function longest(words: readonly string[]): string[] {
   const each = [...new Set(words)];
   return each.filter((word) => !each.some((other) => other !== word && other.startsWith(word)));

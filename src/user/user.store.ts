@@ -47,7 +47,6 @@ export interface NewUser extends Pick<User, 'userId' | 'provider' | 'providerUse
   readonly claims: UserClaims;
 }
 
-/** Rows of users. */
 @Injectable()
 export class UserStore {
   private readonly findBatched: (userId: string) => Promise<User | undefined>;

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import type { AuditEvent } from '../../src/audit/audit-event.js';
 import { AuditSearch } from '../../src/audit/search/audit-search.js';
 import { AuditWalks } from '../../src/audit/search/audit-walks.js';
-import { CitusAuditWalks } from '../../src/citus/audit-walks.js';
+import { CitusAuditWalks } from '../../src/citus/stores.js';
 import type { AuditFilters } from '../../src/audit/search/audit.dto.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { query } from '../support/database.js';

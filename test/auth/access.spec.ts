@@ -1,8 +1,7 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
 import type { Express } from 'express';
 import request from 'supertest';
-import { KeyRing } from '../../src/token/keys/key-ring.js';
-import { signJwt } from '../../src/token/keys/sign-jwt.js';
+import { KeyRing, signJwt } from '../../src/token/keys/key-ring.js';
 import { manyAtOnce } from '../support/crowd.js';
 import { DIRECTORY_ENV } from '../support/directory.js';
 import { query } from '../support/database.js';

@@ -17,7 +17,7 @@ import { OAuthError } from '../../src/platform/errors/oauth-error.js';
 import { ENTITIES } from '../../src/entities.js';
 import { Events, type RecordedEvent } from '../../src/platform/events.js';
 import { hashIfNamed, hashOfName, RecentEnds, rememberToken } from '../../src/token/sessions/recent-ends.js';
-import type { Logout } from '../../src/features/provider-events/verify/logout-claims.js';
+import type { Logout } from '../../src/features/provider-events/verify/provider-tokens.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { NOWHERE } from '../support/audit.js';

@@ -80,9 +80,15 @@ needs({ 'one PostgreSQL': process.env['CITUS_URL'] === undefined }).describe('th
   it("append the service's own events, and trim the history", async () => {
     const [ada, bo] = [await user(), await user()];
     await query(database.url, 'INSERT INTO channels (user_id, last_offset) VALUES ($1, 97)', [ada]);
-    await history.transaction(async ({ append, appendToEach }) => {
-      await append(ada, 'own', [{ n: 1 }, { n: 2 }]);
-      await appendToEach('each', new Map([ada, bo].map((userId) => [userId, {}])));
+    await history.transaction(async ({ append }) => {
+      await append('own', [
+        [ada, { n: 1 }],
+        [ada, { n: 2 }],
+      ]);
+      await append('each', [
+        [ada, {}],
+        [bo, {}],
+      ]);
     });
     expect(appended.map(({ userId, event: name, offset }) => [userId, name, offset])).toEqual([
       [ada, 'own', 98],
@@ -90,10 +96,10 @@ needs({ 'one PostgreSQL': process.env['CITUS_URL'] === undefined }).describe('th
       [ada, 'each', 100],
       [bo, 'each', 1],
     ]);
-    await history.transaction(({ append }) => append(ada, 'own', [{}]));
+    await history.transaction(({ append }) => append('own', [[ada, {}]]));
     expect((await stored(ada)).map((row) => (row as unknown[])[0])).toEqual([98, 99, 100, 101]);
     await query(database.url, 'UPDATE channels SET last_offset = 199 WHERE user_id = $1', [ada]);
-    await history.transaction(({ append }) => append(ada, 'own', [{}]));
+    await history.transaction(({ append }) => append('own', [[ada, {}]]));
     expect((await stored(ada)).map((row) => (row as unknown[])[0])).toEqual([200]);
   });
 });

@@ -1,8 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { KeyRing } from '../../src/token/keys/key-ring.js';
-import { encodePart, signJwt } from '../../src/token/keys/sign-jwt.js';
+import { KeyRing, encodePart, signJwt } from '../../src/token/keys/key-ring.js';
 import { Endings } from '../support/endings.js';
 import { freePort } from '../support/free-port.js';
 import { isInstalled, needs } from '../support/installed.js';

@@ -11,7 +11,7 @@ import {
   buildRemoval,
   REMOVAL_LOCK,
 } from '../../src/operations/removal/expired-rows.js';
-import { TimeSlices } from '../../src/citus/expired-rows.js';
+import { TimeSlices } from '../../src/citus/stores.js';
 import { Removal } from '../../src/operations/removal/removal.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';

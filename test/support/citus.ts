@@ -5,7 +5,7 @@ import { targetOf } from '../../src/platform/database/pool/connection-target.js'
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { MIGRATIONS } from '../../src/entities.js';
 import { AuditStore } from '../../src/audit/audit.store.js';
-import { CitusAuditStore } from '../../src/citus/audit.store.js';
+import { CitusAuditStore } from '../../src/citus/stores.js';
 import type { Settings } from '../../src/platform/config/settings/settings.js';
 import type { Sql } from '../../src/platform/database/sql.js';
 import type { Events } from '../../src/platform/events.js';

@@ -14,10 +14,9 @@ import { Sql, type Statement } from '../../src/platform/database/sql.js';
 import { Events, type ServiceState } from '../../src/platform/events.js';
 import { KeyCipher, type UnreadableKey } from '../../src/token/keys/key-cipher.js';
 import type { KeyLife } from '../../src/token/keys/key-life.js';
-import { KeyRing } from '../../src/token/keys/key-ring.js';
+import { KeyRing, encodePart } from '../../src/token/keys/key-ring.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore, listKeys } from '../../src/token/keys/key.store.js';
-import { encodePart } from '../../src/token/keys/sign-jwt.js';
 import { SigningKey } from '../../src/token/keys/signing-key.entity.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 

@@ -9,12 +9,11 @@ import { Sql } from '../../src/platform/database/sql.js';
 import { Events, type SessionIds } from '../../src/platform/events.js';
 import { AccessTokens, type IssuedAccessToken } from '../../src/token/access-tokens/access-token.js';
 import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.verifier.js';
-import type { KeyRing } from '../../src/token/keys/key-ring.js';
+import { type KeyRing, encodePart } from '../../src/token/keys/key-ring.js';
 import type { KeyService } from '../../src/token/keys/key.service.js';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { CitusRefreshStore } from '../../src/citus/refresh.store.js';
 import { RefreshStore, type Refresh, type Refused } from '../../src/token/refresh/refresh.store.js';
-import { encodePart } from '../../src/token/keys/sign-jwt.js';
 import { NO_CLAIMS } from '../../src/identity/claims.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 

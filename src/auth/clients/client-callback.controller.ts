@@ -15,7 +15,7 @@ import { Public } from '../../platform/http/access.js';
 import { UserStore } from '../../user/user.store.js';
 import { otherKindOfSignIn } from '../auth.service.js';
 import { SignInSteps, type Verified } from '../extensions/sign-in-steps.js';
-import { toOAuthError } from '../sign-in/sign-in-errors.js';
+import { toOAuthError } from '../sign-in/sign-in.store.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 import { StateService, testState, type SpentSignIn } from '../states/state.service.js';
 import { AuthorizationCodes } from './authorization-codes.js';
@@ -161,7 +161,6 @@ export class ClientCallbackController {
     }
   }
 
-  /** Asks the provider who the user is. */
   private async verify(
     provider: Provider,
     client: ClientRequest,

@@ -24,8 +24,7 @@ import {
   type ClientError,
   type ClientRequest,
 } from './client-request.js';
-import { chooseProvider, type ProviderChoice } from './provider-choice.js';
-import { buildCookie } from './provider-page.js';
+import { chooseProvider, type ProviderChoice, buildCookie } from './provider-page.js';
 import { buildReturnCookie } from './way-back.js';
 
 /** Answer to the browser: a redirect, with a cookie if there is something to remember, or a page. */

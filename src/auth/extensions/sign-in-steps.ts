@@ -8,6 +8,7 @@ import type { SessionIds } from '../../platform/events.js';
 import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { DeviceDto } from '../token.dto.js';
+import type { SignIn } from '../sign-in/sign-in-columns.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
 
 /** A user as the provider has verified them. */
@@ -24,7 +25,7 @@ export interface Verified {
    * Hashes of the session on which it rests: the provider ends the new session by them. The feature looks
    * whether that session goes on.
    */
-  readonly restsOn?: { readonly providerSubject: Buffer | null; readonly providerSession: Buffer | null };
+  readonly restsOn?: Pick<SignIn, 'providerSubject' | 'providerSession'>;
 }
 
 /** A verified user who wants to sign in. */

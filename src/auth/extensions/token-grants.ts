@@ -20,13 +20,11 @@ export interface TokenGrant<Params extends object = object> {
 }
 
 interface GrantType extends GrantMetadata {
-  /** Class of the parameters. */
   readonly dto: Type<object>;
 }
 
 export const TokenGrant = DiscoveryService.createDecorator<GrantType>();
 
-/** The grants of all features. */
 @Injectable()
 export class TokenGrants implements OnModuleInit {
   private grants: readonly Decorated<GrantType, TokenGrant>[] = [];
@@ -42,7 +40,6 @@ export class TokenGrants implements OnModuleInit {
     return this.grants.find(({ said }) => said.grantType === grantType)?.said.dto;
   }
 
-  /** @returns the grant of these parameters */
   of(params: object): TokenGrant | undefined {
     return this.grants.find(({ said }) => params instanceof said.dto)?.instance;
   }

@@ -52,9 +52,7 @@ export interface StoredDeviceEvent {
  */
 export type RefusalReason = 'session' | 'device' | 'suspended' | 'signed_out' | 'claims';
 
-/** What was written. */
 export interface Recorded {
-  /** Whether it is the first sign-in of the user. */
   readonly isFirst: boolean;
   /** Null without a device. */
   readonly event: StoredDeviceEvent | null;
@@ -70,7 +68,6 @@ export interface SignInNews {
   readonly newNetwork: boolean | null;
 }
 
-/** Reason of the first sign-in of a user. */
 export const FIRST_SIGN_IN = 'first sign-in';
 
 /**

@@ -1,4 +1,4 @@
-import { isProofUsed } from './sign-in-errors.js';
+import { isProofUsed } from './sign-in.store.js';
 
 const failure = (code: string | undefined, constraint?: string): Error =>
   Object.assign(new Error('failed'), {

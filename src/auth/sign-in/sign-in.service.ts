@@ -15,22 +15,21 @@ import {
   type IssuedAccessToken,
   type TokenContent,
 } from '../../token/access-tokens/access-token.js';
-import type { DpopProof } from '../../token/dpop/dpop-proof.js';
+import type { DpopProof } from '../../token/dpop/dpop-proofs.js';
 import {
   hashRefreshToken,
   makeRefreshToken,
   type Authentication,
 } from '../../token/refresh/refresh-token.js';
-import { mayEndEarly, toSessionEnds } from '../../token/sessions/session-ends.js';
+import { mayEndEarly, toSessionEnds } from '../../token/refresh/refresh.dto.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
 import { hashIfNamed, RecentEnds } from '../../token/sessions/recent-ends.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
 import { SignInSteps, checkExpiry, type Verified } from '../extensions/sign-in-steps.js';
-import { endedMeanwhile } from './sign-in-errors.js';
+import { endedMeanwhile, SignInStore } from './sign-in.store.js';
 import { SignInRefusals } from './sign-in-refusals.js';
 import type { SignIn } from './sign-in-columns.js';
-import { SignInStore } from './sign-in.store.js';
 
 /** Request, besides its parameters. */
 export interface Call {

@@ -26,7 +26,6 @@ export type PendingSignIn = Pick<
   'provider' | 'redirectUri' | 'codeChallenge' | 'memory' | 'clientRequest'
 >;
 
-/** Sign-in of a spent state. */
 export type SpentSignIn = PendingSignIn & {
   /** Before the provider is asked: milliseconds, by the database's clock. */
   readonly requestedAt: number;
@@ -85,7 +84,6 @@ export class StateService {
     this.spendBatched = sql.batched('state-consume', (hashes: Buffer[]) => this.spendEach(hashes));
   }
 
-  /** A new state: 256 random bits as 64 hex characters. */
   make(): string {
     return randomBytes(32).toString('hex');
   }

@@ -2,8 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type Candidate, type Checked, type IdentityChanges, SignInStep } from '../../extensions.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { cleanUserAgent } from '../../platform/http/user-agent.js';
-import { describeCuts } from '../../identity/claim-limits.js';
-import { layOver } from '../../identity/lay-over.js';
+import { describeCuts, layOver } from '../../identity/claim-limits.js';
 import { UserStore } from '../../user/user.store.js';
 import { AdmissionService } from './admission.service.js';
 

@@ -7,18 +7,14 @@ import { UserModule } from '../../user/user.module.js';
 import { ApprovedSessions } from './approval/approved-sessions.js';
 import { DeviceRequestsController } from './approval/device-requests.controller.js';
 import { DeviceRequests } from './approval/device-requests.service.js';
-import { HintedRequests } from './approval/hinted-requests.js';
-import { InheritedIdentities } from './approval/inherited-identities.js';
-import { DeviceConfirmations } from './page/device-confirmations.js';
 import { DevicePageController } from './page/device-page.controller.js';
 import { DevicePage } from './page/device-page.service.js';
-import { DeviceCodes } from './requests/codes.js';
+import { DeviceCodes, UserCodes } from './requests/codes.js';
 import { DeviceAuthorizationController } from './requests/device-authorization.controller.js';
 import { DeviceAuthorizations } from './requests/device-authorization.service.js';
 import { DeviceDecisions } from './requests/device-decisions.js';
 import { DeviceGrant } from './requests/device-grant.js';
 import { DeviceRequestStore } from './requests/device-request.store.js';
-import { UserCodes } from './requests/user-codes.js';
 
 /** Sign-in of devices without a browser (RFC 8628; docs/device-sign-in.md). */
 @Module({
@@ -28,14 +24,11 @@ import { UserCodes } from './requests/user-codes.js';
     ApprovedSessions,
     DeviceAuthorizations,
     DeviceCodes,
-    DeviceConfirmations,
     DeviceDecisions,
     DeviceGrant,
     DevicePage,
     DeviceRequests,
     DeviceRequestStore,
-    HintedRequests,
-    InheritedIdentities,
     UserCodes,
   ],
 })

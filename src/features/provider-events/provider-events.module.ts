@@ -16,7 +16,6 @@ import { SignalAccount } from './effect/signal-account.entity.js';
 import { SignalQueue } from './effect/signal-queue.js';
 import { SignalSignIns } from './effect/signal-sign-ins.js';
 import { Signals } from './effect/signals.service.js';
-import { SubjectUsers } from './effect/subject-users.store.js';
 import { backchannelLogoutOf } from './endpoints/backchannel-logout.controller.js';
 import { revocationOf } from './endpoints/revocation.controller.js';
 import { signalsOf } from './endpoints/signals.controller.js';
@@ -25,16 +24,7 @@ import { TokenModule } from '../../token/token.module.js';
 import { ProviderTokens } from './verify/provider-tokens.js';
 import { SignerKeys } from './verify/signer-keys.js';
 
-const SIGNALS = [
-  AccountStates,
-  ClaimsChange,
-  MeantUsers,
-  Revocation,
-  SignalQueue,
-  SignalSignIns,
-  Signals,
-  SubjectUsers,
-];
+const SIGNALS = [AccountStates, ClaimsChange, MeantUsers, Revocation, SignalQueue, SignalSignIns, Signals];
 
 /**
  * Logout tokens of OpenID providers (docs/provider-sign-out.md#back-channel-logout); Shared Signals and

@@ -1,3 +1,4 @@
+import type { RequestHandler } from 'express';
 import type { Feature } from '../../extensions.js';
 import { providerKeys, readDirectory, refuseSharedTokens } from './scim.settings.js';
 
@@ -19,6 +20,22 @@ declare module '../../platform/events.js' {
   }
 }
 
+/** Characters of an address that is read. */
+const LONGEST = 2048;
+
+/**
+ * Reads the address of a directory as its administrator has entered it, with a slash too many: `//Users`,
+ * `/Users/`. The router, the log and the limits see one spelling.
+ */
+const unifyDirectory: RequestHandler = (request, _response, next) => {
+  const [path = '', ...query] = request.url.split('?');
+  if (path.length <= LONGEST && /^\/+scim\/+v2\//.test(path)) {
+    const single = path.split('/').filter((part) => part !== '');
+    request.url = [`/${single.join('/')}`, ...query].join('?');
+  }
+  next();
+};
+
 export const scim: Feature = {
   name: 'scim',
   providerKeys,
@@ -28,7 +45,7 @@ export const scim: Feature = {
   module: async () => ({ module: (await import('./scim.module.js')).ScimModule }),
   documented: { PROVIDERS_NAME_SCIM_TOKEN: 'a-token-that-no-directory-has-ever-used' },
   auditNames: ['directory_changed'],
-  middleware: async () => (await import('./protocol/unify-directory.js')).unifyDirectory,
+  middleware: async () => unifyDirectory,
   entities: async () => ({
     ...(await import('./users/directory-user.entity.js')),
     ...(await import('./groups/directory-group.entity.js')),

@@ -3,6 +3,7 @@ import type { ProviderSettings } from '../../platform/config/providers/provider-
 import type { ProviderSource } from '../../platform/config/providers/provider-source.js';
 import { oneOf, parser, text } from '../../platform/config/settings/parsers.js';
 import { USER_ID } from '../../provider/identity/identity.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
 
 const tokens = parser(
   'one or two texts of at least 32 characters without spaces, separated by a comma',
@@ -71,4 +72,14 @@ export function refuseSharedTokens(sources: readonly ProviderSource[]): void {
       source.refuse('scim_token', `is also the token of ${owner}`, use, { secret: true });
     }
   }
+}
+
+/** Returns the address of the interface for the directory of a provider, without a trailing slash. */
+export function scimAddress({ publicUrl }: Pick<Settings, 'publicUrl'>, provider: string): string {
+  return `${publicUrl}/scim/v2/${provider}`;
+}
+
+/** Returns the providers with `scim_token`, by name. */
+export function scimProviders({ providers }: Pick<Settings, 'providers'>): ReadonlyMap<string, ScimSettings> {
+  return new Map([...providers].flatMap(([name, { scim }]) => (scim ? [[name, scim] as const] : [])));
 }

@@ -4,8 +4,7 @@ import { ChannelHistory } from '../../channel/channel.history.js';
 import { Events, type ChannelEvent } from '../../platform/events.js';
 import type { Admitted } from '../handshakes/handshake-queue.js';
 import { Fanout } from '../fanout/fanout.js';
-import type { Connection } from '../socket/connection.js';
-import type { Outgoing } from '../socket/outgoing.js';
+import type { Connection, Outgoing } from '../socket/connection.js';
 import { UserChannel } from './user-channel.js';
 
 const USERS_A_STATEMENT = 1000;

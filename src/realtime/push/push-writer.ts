@@ -16,7 +16,6 @@ export interface PushEvent {
   readonly ttl: number;
 }
 
-/** One event for one user. */
 export interface PushTarget {
   readonly userId: string;
   readonly id: string;

@@ -11,7 +11,7 @@ import { ChannelHub } from '../delivery/channel-hub.js';
 import { Fanout } from '../fanout/fanout.js';
 import { PushWriter } from './push-writer.js';
 import { DEFAULT_TTL, type Pushed } from './push.dto.js';
-import { readBatch, type Batch } from './read-batch.js';
+import { readBatch, type Batch } from './push-batch.dto.js';
 
 interface PushOptions {
   readonly deviceId?: string | undefined;
@@ -20,7 +20,6 @@ interface PushOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** PushResult of an event for one user. */
 export type PushResult = Pushed | OAuthError;
 
 const NOT_FOUND = new OAuthError('not_found', 'there is no such user or device');

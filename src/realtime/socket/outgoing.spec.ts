@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Socket as TcpSocket } from 'node:net';
 import { getDefaultHighWaterMark } from 'node:stream';
 import { jest } from '@jest/globals';
 import { Server, type Socket } from 'socket.io';
-import { encode, send } from './outgoing.js';
+import { encode, send } from './connection.js';
 import { closeSoon, toTransport } from './transport.js';
 import { LimitedWebSocketServer } from './message-limits.js';
 

@@ -4,10 +4,9 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 import { Clock } from '../../platform/database/clock.js';
 import type { SessionIds } from '../../platform/events.js';
 import { uuidOfHash, UUID } from '../../platform/http/parameters/uuid.js';
-import type { DpopProof } from '../dpop/dpop-proof.js';
+import type { DpopProof } from '../dpop/dpop-proofs.js';
 import type { Authentication } from '../refresh/refresh-token.js';
-import { KeyRing } from '../keys/key-ring.js';
-import { signJwt } from '../keys/sign-jwt.js';
+import { KeyRing, signJwt } from '../keys/key-ring.js';
 import { tokenMembers, type Claims } from '../../identity/claims.js';
 
 /** `client_id` of all tokens (RFC 9068 §2.2): clients are not registered. */

@@ -10,7 +10,6 @@ import { KeyService } from '../keys/key.service.js';
 import { readClaims, type AccessTokenClaims } from './access-token.js';
 import { ACCESS_TOKEN, ACCESS_TOKENS, FORWARDED_TOKENS } from './introspect.sql.js';
 
-/** What is stored of a valid token and its user. */
 interface Stored {
   /** Version of the user's claims now. */
   readonly claimsVersion: number;

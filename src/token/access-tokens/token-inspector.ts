@@ -40,7 +40,6 @@ interface Row {
 }
 type Lookup = (session: SessionIds) => Promise<Row | undefined>;
 
-/** Looks up tokens of either kind, for revocation and introspection. */
 @Injectable()
 export class TokenInspector {
   private readonly findLive: Lookup;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { ClientKey, encode, type ProofParts } from '../../../test/support/dpop.js';
-import { validateProof, type ProvenCall } from './dpop-proof.js';
+import { validateProof, type ProvenCall } from './dpop-proofs.js';
 
 const HTU = 'https://id.example/oauth2/token';
 const NOW = 1_800_000_000;

@@ -1,9 +1,7 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
-import { Events } from '../../platform/events.js';
+import { Events, type ChangedClaims, type EndedSession, type VoidedClaims } from '../../platform/events.js';
 import { EventStreams, eventText, type EventStream } from '../../platform/http/event-stream.js';
 import { KeyRing } from '../keys/key-ring.js';
-import { formatChanged, formatEnded, formatRevoked, formatVoided } from './feed-events.js';
-import { ReaderQueue } from './reader-queue.js';
 import { SessionFeedStore } from './session-feed.store.js';
 
 /** Comment that shows that the connection is alive. */
@@ -89,4 +87,65 @@ function addToPieces(pieces: string[], text: string): void {
   const last = pieces.at(-1);
   if (last === undefined || last.length >= PIECE) pieces.push(text);
   else pieces[pieces.length - 1] = last + text;
+}
+
+// Events of the session feed (docs/ended-sessions.md#session-revocation-feed). JSON has a Date as RFC 3339,
+// UTC.
+
+function formatEnded({ sessionId, userId, deviceId, endedAt, cause, until }: EndedSession): string {
+  const ids = { session_id: sessionId, user_id: userId, device_id: deviceId };
+  return eventText('ended', { ...ids, ended_at: endedAt, ...(cause !== null && { cause }), until });
+}
+
+function formatChanged({ userId, claims, changedAt, until }: ChangedClaims): string {
+  return eventText('claims_changed', { user_id: userId, claims, changed_at: changedAt, until });
+}
+
+function formatVoided({ userId, voidedAt, until }: VoidedClaims): string {
+  return eventText('claims_voided', { user_id: userId, voided_at: voidedAt, until });
+}
+
+function formatRevoked(kid: string): string {
+  return eventText('key_revoked', { kid });
+}
+
+/** Characters that may wait for a reader: about 35,000 sessions. Readers share the pieces, without copies. */
+const MOST_WAITING = 8 * 1024 * 1024;
+
+/** Queue of a reader of the session feed: a piece is sent after the reader has read the one before. */
+export class ReaderQueue {
+  /** Whether the past was sent. */
+  isReady = false;
+  /** Users whose newer claims were queued before the past was sent: the past may have older ones. */
+  readonly changed = new Set<string>();
+  private readonly pieces: string[] = [];
+  private length = 0;
+  /** Sent behind the last piece; only the newest: an older cursor would skip endings that still wait. */
+  private end = '';
+  private isSending = false;
+
+  constructor(readonly stream: EventStream) {}
+
+  add(pieces: readonly string[], end = ''): void {
+    if (pieces.length > 0 || end !== '') this.end = end;
+    for (const piece of pieces) {
+      this.pieces.push(piece);
+      this.length += piece.length;
+    }
+    if (this.length > MOST_WAITING) this.stream.cutOff();
+    if (!this.isSending) void this.send();
+  }
+
+  private async send(): Promise<void> {
+    this.isSending = true;
+    while (this.stream.isOpen && (this.pieces.length > 0 || this.end !== '')) {
+      if (this.stream.isFull) await this.stream.drained();
+      const piece = this.pieces.shift() ?? '';
+      this.length -= piece.length;
+      const isLast = this.pieces.length === 0;
+      this.stream.send(isLast ? piece + this.end : piece);
+      if (isLast) this.end = '';
+    }
+    this.isSending = false;
+  }
 }

@@ -100,7 +100,6 @@ export class SessionFeed implements OnModuleInit {
   }
 }
 
-/** Makes the id by which a change is remembered. */
 function idOf({ userId, key }: ChangeId): string {
   return `${userId} ${key}`;
 }

@@ -10,8 +10,7 @@ import type { AuditRefusals, Refusal } from '../../audit/audit-refusals.js';
 import type { UserLifecycles } from '../../user/user-lifecycle.js';
 import { Public, Requires, ServiceKeyOnly } from '../../platform/http/access.js';
 import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access-token.verifier.js';
-import { JwtGuard } from './jwt.guard.js';
-import { ServiceKeys } from './service-keys.js';
+import { JwtGuard, ServiceKeys } from './jwt.guard.js';
 
 const GOOD = 'a-good_token.~+/==';
 const KEYS: Record<string, ServiceRight[]> = {

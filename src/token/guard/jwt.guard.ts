@@ -1,4 +1,4 @@
-import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Injectable, type CanActivate, type ExecutionContext, Inject } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Socket } from 'socket.io';
@@ -15,14 +15,44 @@ import {
   invalidToken,
   type VerifiedToken,
 } from '../access-tokens/access-token.verifier.js';
-import { ServiceKeys, type KeyHolder } from './service-keys.js';
 import { percentDecoded, readBasic } from '../../platform/http/basic-credentials.js';
+import { hash, timingSafeEqual } from 'node:crypto';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+
+export interface KeyHolder {
+  readonly name: string;
+  readonly rights: ReadonlySet<ServiceRight>;
+}
+
+/** Service keys (docs/production.md#service-keys). */
+@Injectable()
+export class ServiceKeys {
+  private readonly keys: readonly { readonly hash: Buffer; readonly holder: KeyHolder }[];
+
+  constructor(@Inject(SETTINGS) { serviceKeys }: Settings) {
+    this.keys = serviceKeys.map(({ key, name }) => {
+      const same = serviceKeys.filter((other) => other.key === key);
+      const rights = new Set(same.flatMap((other) => other.rights));
+      return { hash: hash('sha256', key, 'buffer'), holder: { name, rights } };
+    });
+  }
+
+  /**
+   * Finds a service key, in constant time. A key that is listed several times has all its rights, and its
+   * first name.
+   * @returns undefined if the text is no key
+   */
+  find(text: string): KeyHolder | undefined {
+    const presented = hash('sha256', text, 'buffer');
+    const [found] = this.keys.filter(({ hash: known }) => timingSafeEqual(known, presented));
+    return found?.holder;
+  }
+}
 
 // RFC 6750 §2.1
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const SCHEME = /^Bearer(?: |$)/i;
 
-/** @returns undefined if the header holds no bearer token */
 function readBearerToken(header = ''): string | undefined {
   return BEARER.exec(header)?.[1];
 }

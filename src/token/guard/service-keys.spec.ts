@@ -1,5 +1,5 @@
 import type { Settings } from '../../platform/config/settings/settings.js';
-import { ServiceKeys } from './service-keys.js';
+import { ServiceKeys } from './jwt.guard.js';
 
 const keys = new ServiceKeys({
   serviceKeys: [

@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { KeyLife } from './key-life.js';
-import { KeyRing } from './key-ring.js';
-import { encodePart, readHeader } from './sign-jwt.js';
+import { KeyRing, encodePart, readHeader } from './key-ring.js';
 import type { PublicJwk } from './signing-key.entity.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

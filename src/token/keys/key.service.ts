@@ -7,9 +7,8 @@ import { Sql } from '../../platform/database/sql.js';
 import { Events } from '../../platform/events.js';
 import type { UnreadableKey } from './key-cipher.js';
 import { isUsable, type StoredKey } from './key-life.js';
-import { KeyRing, type KeyChanges } from './key-ring.js';
+import { KeyRing, type KeyChanges, readHeader } from './key-ring.js';
 import { KeyStore, listKeys, type NewKey } from './key.store.js';
-import { readHeader } from './sign-jwt.js';
 
 /** Every instance applies a new or revoked key within a second (docs/keys.md#the-life-of-a-key). */
 const READ_EVERY_MS = BACKGROUND_WORK['read-keys'].everyMs;

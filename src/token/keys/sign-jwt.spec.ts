@@ -1,4 +1,4 @@
-import { encodePart, readHeader } from './sign-jwt.js';
+import { encodePart, readHeader } from './key-ring.js';
 
 describe('the header of an access token', () => {
   const ours = { alg: 'ES256', typ: 'at+jwt', kid: 'k'.repeat(43) };

@@ -1,15 +1,14 @@
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events, type SessionIds } from '../../platform/events.js';
 import type { AuditRefusals, Refusal } from '../../audit/audit-refusals.js';
+import type { EndEvents } from '../../audit/end-events.js';
 import { systemOrigin } from '../../audit/audit-event.js';
-import type { DpopProof } from '../dpop/dpop-proof.js';
-import type { DpopProofs } from '../dpop/dpop-proofs.js';
+import type { DpopProof, DpopProofs } from '../dpop/dpop-proofs.js';
 import { makeRefreshToken } from './refresh-token.js';
 import type { TokenInspector } from '../access-tokens/token-inspector.js';
 import { NO_CLAIMS, type UserClaims } from '../../identity/claims.js';
 import type { ClaimsStore } from '../../user/claims.store.js';
 import type { Clock } from '../../platform/database/clock.js';
-import type { SessionEndReasons } from '../sessions/session-end-reasons.js';
 import { RefreshService } from './refresh.service.js';
 import type { Refresh, Refused, RefreshStore } from './refresh.store.js';
 
@@ -71,7 +70,7 @@ describe('a refresh (spec §4.4)', () => {
       inspector,
       audit as AuditRefusals,
       events,
-      {} as SessionEndReasons,
+      {} as EndEvents,
       { now: Date.now } as Clock,
       { sessionIdleTtl: undefined },
     );

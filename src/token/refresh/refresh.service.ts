@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { AuditRefusals } from '../../audit/audit-refusals.js';
+import { EndEvents, type EndEvent } from '../../audit/end-events.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { Clock } from '../../platform/database/clock.js';
 import { DatabaseBusy } from '../../platform/database/limits.js';
@@ -9,10 +10,9 @@ import { Events, type SessionIds } from '../../platform/events.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import { TokenInspector } from '../access-tokens/token-inspector.js';
 import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
-import { SessionEndReasons } from '../sessions/session-end-reasons.js';
-import { toSessionEnds, type SessionEnds } from '../sessions/session-ends.js';
+import type { Session } from '../sessions/session.entity.js';
 import { parseRefreshToken } from './refresh-token.js';
-import type { RefreshedToken } from './refresh.dto.js';
+import { toSessionEnds, type RefreshedToken, type SessionEnds } from './refresh.dto.js';
 import { RefreshStore, type Refresh, type RefreshedAccessToken } from './refresh.store.js';
 
 /** Attempts to store a token, while the claims of its user change. */
@@ -52,7 +52,7 @@ export class RefreshService {
     private readonly inspector: TokenInspector,
     private readonly audit: AuditRefusals,
     private readonly events: Events,
-    private readonly ends: SessionEndReasons,
+    private readonly ends: EndEvents,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'sessionIdleTtl'>,
   ) {}
@@ -120,19 +120,37 @@ export class RefreshService {
     const { error, reason } = refusal;
     const prove = async () => {
       const session = await this.inspector.findSession(token, claimed!);
-      return (
-        session && { reason: refusal instanceof UnknownToken ? await this.ends.describe(session) : reason }
-      );
+      return session && { reason: refusal instanceof UnknownToken ? await this.describe(session) : reason };
     };
-    this.audit.refused({
-      event: 'refresh_refused',
-      error,
-      reason,
-      origin,
-      claimed,
-      prove: claimed && prove,
-    });
+    const event = 'refresh_refused';
+    this.audit.refused({ event, error, reason, origin, claimed, prove: claimed && prove });
   }
+
+  /** Says how a session has ended (docs/audit.md#refused-refreshes); undefined if it has not. */
+  private async describe(session: Session): Promise<string | undefined> {
+    const { userId, sessionId, signedOutAt, expiresAt, endsBecause } = session;
+    if (signedOutAt) {
+      return describeEnd(await this.ends.find(userId, sessionId, signedOutAt), signedOutAt, endsBecause);
+    }
+    if (expiresAt.getTime() > Date.now()) return undefined;
+    return `expired at ${expiresAt.toISOString()}${suffix(endsBecause)}`;
+  }
+}
+
+const ACTORS: Readonly<Record<string, string>> = { service_key: 'service key' };
+
+function describeEnd(event: EndEvent | undefined, at: Date, endsBecause: string | null): string {
+  const time = at.toISOString();
+  if (!event) return `ended at ${time}${suffix(endsBecause)}`;
+  const { reason, actor_type: type, actor_name: name } = event;
+  if (event.event === 'session_lost') return `lost at ${time}${suffix(reason)}`;
+  if (reason?.startsWith('by ')) return `ended ${reason} at ${time}`;
+  const actor = `${ACTORS[type] ?? type}${name === null ? '' : ` ${name}`}`;
+  return `ended by ${type === 'user' && name === null ? 'the user' : actor} at ${time}${suffix(reason)}`;
+}
+
+function suffix(reason: string | null): string {
+  return reason === null ? '' : `: ${reason}`;
 }
 
 class UnknownToken extends OAuthError {

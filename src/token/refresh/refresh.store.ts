@@ -8,9 +8,9 @@ import { Sql } from '../../platform/database/sql.js';
 import { Declared } from '../../platform/declared.js';
 import type { SessionIds } from '../../platform/events.js';
 import { AccessTokens, type IssuedAccessToken } from '../access-tokens/access-token.js';
-import type { DpopProof } from '../dpop/dpop-proof.js';
-import { mayEndEarly } from '../sessions/session-ends.js';
+import type { DpopProof } from '../dpop/dpop-proofs.js';
 import { hashRefreshToken, type Authentication } from './refresh-token.js';
+import { mayEndEarly } from './refresh.dto.js';
 import { MOVE_IDLE_END, MOVE_IDLE_ENDS, REFRESH } from './refresh.sql.js';
 
 export interface Refresh {
@@ -170,7 +170,6 @@ function toIdleEnd(now: number, idleFor: number, ttl: number): number {
   return idleFor >= ttl ? 0 : now - idleFor + ttl;
 }
 
-/** Returns the parameters of REFRESH for one refresh. */
 function toParameters(signed: SignedRefresh): PlainElement[] {
   const { refreshToken, session, proof, claims, issued, idleEndsAt } = signed;
   const jkt = proof?.jkt ?? null;

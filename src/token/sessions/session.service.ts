@@ -5,7 +5,6 @@ import { browserOf } from '../../platform/http/user-agent.js';
 import { SessionStore, type SessionRow } from './session.store.js';
 import { SessionView, type SessionList } from './sessions.dto.js';
 
-/** Live sessions of one user. */
 @Injectable()
 export class SessionService {
   constructor(

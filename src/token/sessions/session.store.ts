@@ -19,10 +19,12 @@ export type ScopeOf = Omit<SessionIds, 'sessionId'> & { readonly sessionId: stri
 
 export type Ended = Pick<SessionIds, 'sessionId' | 'deviceId'>;
 
-/** Names of sessions at a provider, as hashes (see Session). At least one is present. */
+/**
+ * Names of sessions at a provider, as hashes (see Session); `subjects` null: any. At least one is present.
+ */
 export interface NamesAtProvider {
   readonly session: Buffer | null;
-  readonly subjects: readonly Buffer[];
+  readonly subjects: readonly Buffer[] | null;
 }
 
 /** Users that one name may have: a provider with one name for all sessions must not end all of them. */
@@ -51,10 +53,9 @@ export class TooManyUsers extends Error {
  */
 export async function usersAtProvider(
   manager: EntityManager,
-  names: NamesAtProvider,
-): Promise<{ readonly userIds: readonly string[]; readonly known: NamesAtProvider }> {
-  const { session } = names;
-  let { subjects } = names;
+  session: Buffer | null,
+  subjects: readonly Buffer[],
+): Promise<{ readonly userIds: readonly string[]; readonly names: NamesAtProvider }> {
   if (session !== null && subjects.length === 0) {
     const rows = await manager
       .createQueryBuilder(Session, 'session')
@@ -67,7 +68,7 @@ export async function usersAtProvider(
   }
   const users = await manager.query<{ userId: string }[]>(USERS, [session, subjects]);
   if (users.length > MOST_USERS) throw new TooManyUsers(`more than ${MOST_USERS} users have the same name`);
-  return { userIds: users.map(({ userId }) => userId), known: { session, subjects } };
+  return { userIds: users.map(({ userId }) => userId), names: { session, subjects } };
 }
 
 /** Returns the names of a user at the provider, by the user's sessions; MOST_USERS at most. @public */
@@ -142,7 +143,6 @@ const BY_IDS = `
 
 export type SessionRow = Omit<SessionView, 'provider' | 'online' | 'browser' | 'os'>;
 
-/** Sessions, for other modules. */
 @Injectable()
 export class SessionStore {
   constructor(

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { SignInStep, type SignedIn } from '../../../extensions.js';
+import { SignInStep, type SignedIn, type Verified } from '../../../extensions.js';
 import { systemOrigin } from '../../../audit/audit-event.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { SessionStore } from '../../../token/sessions/session.store.js';
+import type { Identity } from '../../../provider/identity/identity.js';
+import { SessionStore, type SessionKey } from '../../../token/sessions/session.store.js';
+import { claimsOfProvider } from '../../../user/last-identity.js';
+import { UserStore } from '../../../user/user.store.js';
 
 declare module '../../../provider/identity/identity.js' {
   interface IdentityFacts {
@@ -19,6 +22,7 @@ export class ApprovedSessions implements SignInStep {
   constructor(
     private readonly signOuts: SignOutService,
     private readonly sessions: SessionStore,
+    private readonly users: UserStore,
   ) {}
 
   /**
@@ -33,8 +37,57 @@ export class ApprovedSessions implements SignInStep {
     await this.signOuts.signOut('session', session, bySystem, { cause: 'provider_ended' });
     throw approverEnded();
   }
+
+  /**
+   * Returns the user as the last sign-in knew them, with the claims of now; the new session ends with the one
+   * that approved.
+   * @param approvedAt milliseconds since the epoch
+   * @throws OAuthError `access_denied` if the session has ended
+   */
+  async identityOf(
+    key: SessionKey,
+    { acr, amr }: Pick<Identity, 'acr' | 'amr'>,
+    approvedAt: number,
+  ): Promise<Verified> {
+    const [session, isLive, user] = await Promise.all([
+      this.sessions.find(key),
+      this.sessions.isLive(key),
+      this.users.find(key.userId),
+    ]);
+    if (!session || !isLive || !user) throw approverEnded();
+    const { provider, providerUserId, username, avatarUrl } = user;
+    const {
+      subject = null,
+      email = null,
+      isEmailVerified = false,
+      hostedDomain,
+      names = {},
+    } = user.identity ?? {};
+    const claims = claimsOfProvider(user); // the steps lay others over; `allow` does not read those
+    const identity: Identity = {
+      providerUserId,
+      username,
+      email,
+      avatarUrl,
+      subject,
+      session: null, // see `restsOn`
+      authTime: session.authTime && session.authTime.getTime() / 1000,
+      acr,
+      amr,
+      idToken: null,
+      refreshToken: null,
+      sessionExpiry: Math.floor(session.expiresAt.getTime() / 1000),
+      names,
+      claims,
+      overlay: {},
+      proof: { isEmailVerified, hostedDomain, claims },
+      facts: { approvedBy: key.sessionId }, // the steps find the others again
+    };
+    const begunAt = session.createdAt.getTime();
+    return { provider, identity, requestedAt: approvedAt, begunAt, restsOn: session };
+  }
 }
 
-export function approverEnded(): OAuthError {
+function approverEnded(): OAuthError {
   return new OAuthError('access_denied', 'the session that approved the request has ended');
 }

@@ -11,7 +11,7 @@ import { SessionStore } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
 import { DeviceRequestStore, type Decision } from '../requests/device-request.store.js';
-import { UserCodes } from '../requests/user-codes.js';
+import { UserCodes } from '../requests/codes.js';
 import type { DecideDto, DeviceRequestList } from './device-requests.dto.js';
 
 /** Seconds since the authentication, if the provider reports its time. */

@@ -2,18 +2,18 @@ import { Body, Controller, Get, HttpCode, Inject, Post, Query, Req, Res, UseFilt
 import type { Request, Response } from 'express';
 import { type Origin, RequestOrigin } from '../../../audit/audit-event.js';
 import { ClientErrorFilter } from '../../../auth/clients/client-error.filter.js';
+import { refuseHead } from '../../../auth/clients/send-next.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Clock } from '../../../platform/database/clock.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { renderPage, type Page } from '../../../platform/http/page/layout.js';
 import { RateLimit } from '../../../platform/http/rate-limit.js';
 import { Public } from '../../../platform/http/access.js';
-import { DeviceCodes, readUserCode } from '../requests/codes.js';
+import { DeviceCodes, readUserCode, UserCodes } from '../requests/codes.js';
 import { readSecret, requestIdOf, setSecret } from './device-cookie.js';
 import { AnswerDto, DeviceCallbackDto, UserCodeDto } from './device-page.dto.js';
 import { DevicePage } from './device-page.service.js';
-import { codePage, endPage, goOnPage, questionPage } from './device-pages.js';
-import { chooseLanguage } from './languages.js';
+import { codePage, endPage, goOnPage, questionPage, chooseLanguage } from './device-pages.js';
 
 /** The page for devices without a browser (docs/device-sign-in.md#on-the-page). */
 @Public()
@@ -22,6 +22,7 @@ import { chooseLanguage } from './languages.js';
 export class DevicePageController {
   constructor(
     private readonly page: DevicePage,
+    private readonly userCodes: UserCodes,
     private readonly codes: DeviceCodes,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -44,7 +45,7 @@ export class DevicePageController {
     this.refuseForeign(request);
     const language = chooseLanguage(request);
     try {
-      const found = await this.page.findRequest(user_code, request.ip);
+      const found = await this.userCodes.find(user_code, request.ip);
       if (!found) return send(response, codePage(language, readUserCode(user_code), 'wrongCode'), 422);
       const secret = this.page.begin(found);
       const address = this.page.addressOf(secret);
@@ -66,9 +67,7 @@ export class DevicePageController {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    if (request.method === 'HEAD') {
-      throw new OAuthError('method_not_allowed', 'a sign-in needs GET', { headers: { Allow: 'GET' } });
-    }
+    refuseHead(request);
     const language = chooseLanguage(request);
     const secret = readSecret(request, this.settings.publicUrl);
     if (error !== undefined) {

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, Raw } from 'typeorm';
 import type { Origin } from '../../../audit/audit-event.js';
 import { AuthorizationCodes } from '../../../auth/clients/authorization-codes.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
@@ -10,16 +11,17 @@ import { SealedIdentities } from '../../../auth/sealed-identities.js';
 import { DeviceCodes } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
 import { DeviceRequestStore } from '../requests/device-request.store.js';
-import { UserCodes } from '../requests/user-codes.js';
+import type { Verified } from '../../../extensions.js';
+import { DeviceConfirmation } from './device-confirmation.entity.js';
 import { requestIdOf } from './device-cookie.js';
-import { DeviceConfirmations, type Confirmation } from './device-confirmations.js';
 
 /** `client_id` of the page, which is a stock client of this service itself. */
 const CLIENT_ID = 'latchkey-device-page';
 
 /** An open request, with the sign-in of the person who is to answer. */
-export interface Question extends Confirmation {
+export interface Question {
   readonly request: DeviceRequest;
+  readonly verified: Verified;
 }
 
 /** Steps of the page: code, sign-in, question (RFC 8628 §3.3). */
@@ -28,22 +30,11 @@ export class DevicePage {
   constructor(
     private readonly codes: DeviceCodes,
     private readonly requests: DeviceRequestStore,
-    private readonly confirmations: DeviceConfirmations,
+    private readonly dataSource: DataSource,
     private readonly identities: SealedIdentities,
     private readonly authorizationCodes: AuthorizationCodes,
-    private readonly userCodes: UserCodes,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
-
-  /**
-   * Finds the request of a code.
-   * @param text as it was typed
-   * @returns undefined if it is wrong, which counts
-   * @throws OAuthError `slow_down` after too many wrong codes
-   */
-  findRequest(text: string, ip: string | undefined): Promise<DeviceRequest | undefined> {
-    return this.userCodes.find(text, ip);
-  }
 
   /** @returns secret for the browser, which is also the PKCE verifier of the page */
   begin({ id }: DeviceRequest): string {
@@ -76,28 +67,30 @@ export class DevicePage {
     const request = await this.requests.findOpen({ id: requestId });
     if (!request) throw new OAuthError('invalid_grant', 'the device code is used or expired');
     const { provider, identity, requestedAt } = redeemed;
-    const verified = { provider, identity, requestedAt };
-    await this.confirmations.save(secret, requestId, verified, request.codesExpireAt);
+    const sealed = this.identities.seal({ provider, identity, requestedAt }, requestId);
+    const row = { ...this.keyOf(secret), requestId, expiresAt: request.codesExpireAt, ...sealed };
+    await this.dataSource.manager.upsert(DeviceConfirmation, row, ['secretHash']);
   }
 
   /** @returns undefined if there is no question any more */
   async findQuestion(secret: string): Promise<Question | undefined> {
-    const confirmation = await this.confirmations.find(secret);
-    const request = confirmation && (await this.requests.findOpen({ id: confirmation.requestId }));
-    return request ? { ...confirmation, request } : undefined;
+    const where = { ...this.keyOf(secret), expiresAt: Raw((at) => `${at} > now()`) };
+    const stored = await this.dataSource.manager.findOneBy(DeviceConfirmation, where);
+    const request = stored && (await this.requests.findOpen({ id: stored.requestId }));
+    return request ? { request, verified: this.identities.open(stored, request.id) } : undefined;
   }
 
   /** @returns whether the answer counts: the request may have been decided elsewhere */
   async answer(secret: string, isApproved: boolean, origin: Origin): Promise<boolean> {
     const question = await this.findQuestion(secret);
     if (!question) return false;
-    await this.confirmations.remove(secret);
-    const { requestId, verified } = question;
+    await this.dataSource.manager.delete(DeviceConfirmation, this.keyOf(secret));
+    const { request, verified } = question;
     const userId = deriveUserId(verified.provider, verified.identity.providerUserId);
     const byUser = { ...origin, actor: { type: 'user', name: userId } } as const;
-    const approval = { ...this.identities.seal(verified, requestId), approvedBy: null };
+    const approval = { ...this.identities.seal(verified, request.id), approvedBy: null };
     const decision = { userId, origin: byUser, ...(isApproved && { approval }) };
-    return this.requests.decide(requestId, decision);
+    return this.requests.decide(request.id, decision);
   }
 
   /** Whether the request names another user than the one who has signed in. */
@@ -105,5 +98,9 @@ export class DevicePage {
     const { hintedUserId } = request;
     const userId = deriveUserId(verified.provider, verified.identity.providerUserId);
     return hintedUserId !== null && hintedUserId !== userId;
+  }
+
+  private keyOf(secret: string): Pick<DeviceConfirmation, 'secretHash'> {
+    return { secretHash: this.codes.hashSecret(secret) };
   }
 }

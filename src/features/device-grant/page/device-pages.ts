@@ -3,7 +3,8 @@ import { layout, type Page } from '../../../platform/http/page/layout.js';
 import { browserOf } from '../../../platform/http/user-agent.js';
 import { showUserCode } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
-import type { PageLanguage } from './languages.js';
+import { readFileSync } from 'node:fs';
+import type { Request } from 'express';
 
 const icon = (path: string): Html =>
   html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="${path}" /></svg>`;
@@ -145,4 +146,24 @@ function page({ tag, texts }: PageLanguage, content: Html): Page {
 function ago(tag: string, at: Date, now: number): string {
   const minutes = Math.max(0, Math.floor((now - at.getTime()) / 60_000));
   return new Intl.RelativeTimeFormat(tag, { numeric: 'auto' }).format(-minutes, 'minute');
+}
+
+type Languages = typeof import('./texts.json');
+/** Texts of the page for devices without a browser. */
+type DeviceTexts = Readonly<Languages['en']>;
+
+/** Language of a page, and its texts. */
+export interface PageLanguage {
+  readonly tag: string;
+  readonly texts: DeviceTexts;
+}
+
+const JSON_TEXTS = readFileSync(new URL('texts.json', import.meta.url), 'utf8');
+// The type of the file: the compiler finds a text that a language lacks.
+const LANGUAGES: Readonly<Record<string, DeviceTexts>> = JSON.parse(JSON_TEXTS) as Languages;
+
+/** Chooses the language of a page by `Accept-Language`; English if none fits. */
+export function chooseLanguage(request: Request): PageLanguage {
+  const tag = request.acceptsLanguages(Object.keys(LANGUAGES)) || 'en';
+  return { tag, texts: LANGUAGES[tag]! };
 }

@@ -7,14 +7,12 @@ import { SignInService } from '../../../auth/sign-in/sign-in.service.js';
 import type { DeviceDto, IssuedTokens } from '../../../auth/token.dto.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { DpopProofs, type DpopCall } from '../../../token/dpop/dpop-proofs.js';
-import type { DpopProof } from '../../../token/dpop/dpop-proof.js';
+import { DpopProofs, type DpopCall, type DpopProof } from '../../../token/dpop/dpop-proofs.js';
 import { parseRefreshToken } from '../../../token/refresh/refresh-token.js';
 import type { Identity } from '../../../provider/identity/identity.js';
 import { areSameClaims } from '../../../identity/claims.js';
 import { UserStore } from '../../../user/user.store.js';
-import { approverEnded } from '../approval/approved-sessions.js';
-import { InheritedIdentities } from '../approval/inherited-identities.js';
+import { ApprovedSessions } from '../approval/approved-sessions.js';
 import { SealedIdentities } from '../../../auth/sealed-identities.js';
 import { DeviceCodes } from './codes.js';
 import { DeviceTokenDto } from './device-authorization.dto.js';
@@ -46,7 +44,7 @@ export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
     private readonly decisions: DeviceDecisions,
     private readonly identities: SealedIdentities,
     private readonly proofs: DpopProofs,
-    private readonly inherited: InheritedIdentities,
+    private readonly approved: ApprovedSessions,
     private readonly users: UserStore,
     private readonly steps: SignInSteps,
     private readonly refusals: SignInRefusals,
@@ -122,9 +120,7 @@ export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
     }
     const session = { userId: userId!, sessionId: approvedBy };
     const authentication = identity as Pick<Identity, 'acr' | 'amr'>;
-    const verified = await this.inherited.find(session, authentication, requestedAt!.getTime());
-    if (verified) return verified;
-    throw approverEnded();
+    return this.approved.identityOf(session, authentication, requestedAt!.getTime());
   }
 
   /** A sign-in on the page may be minutes old: it must not bring claims back that have changed since. */

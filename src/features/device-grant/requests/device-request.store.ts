@@ -58,6 +58,8 @@ export interface Decision {
 }
 
 const isFuture = () => Raw((column) => `${column} > now()`);
+const openOf = (hintedUserId: string) =>
+  ({ hintedUserId, state: 'open', codesExpireAt: isFuture() }) as const;
 const WAITS = `state IN ('open', 'approved') AND codes_expire_at > now()`;
 
 /** Rows of requests. Each step is one conditional UPDATE, so one of concurrent steps wins. */
@@ -96,12 +98,8 @@ export class DeviceRequestStore implements UserLifecycle {
 
   /** Finds the open requests that name a user, newest first. */
   findNaming(hintedUserId: string): Promise<DeviceRequest[]> {
-    const where = { hintedUserId, state: 'open' as const, codesExpireAt: isFuture() };
-    return this.dataSource.manager.find(DeviceRequest, {
-      where,
-      order: { createdAt: 'DESC' },
-      take: MOST_OPEN,
-    });
+    const newest = { order: { createdAt: 'DESC' }, take: MOST_OPEN } as const;
+    return this.dataSource.manager.find(DeviceRequest, { where: openOf(hintedUserId), ...newest });
   }
 
   /** Lets a request name a user. @returns undefined if too many requests do, or there is no such user */
@@ -109,9 +107,8 @@ export class DeviceRequestStore implements UserLifecycle {
     return this.dataSource.transaction(async (manager) => {
       if ((await lockUser(manager, userId)) === undefined) return undefined; // concurrent requests wait
       const recent = { hintedUserId: userId, createdAt: Raw((at) => `${at} > now() - interval '1 hour'`) };
-      const open = { hintedUserId: userId, state: 'open' as const, codesExpireAt: isFuture() };
       if ((await manager.countBy(DeviceRequest, recent)) >= MOST_AN_HOUR) return undefined;
-      if ((await manager.countBy(DeviceRequest, open)) >= MOST_OPEN) return undefined;
+      if ((await manager.countBy(DeviceRequest, openOf(userId))) >= MOST_OPEN) return undefined;
       await manager.update(
         DeviceRequest,
         { id, state: 'open', hintedUserId: IsNull() },

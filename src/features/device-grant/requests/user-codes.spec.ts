@@ -1,8 +1,7 @@
 import type { RateLimits } from '../../../platform/http/rate-limit.js';
-import type { DeviceCodes } from './codes.js';
+import { type DeviceCodes, UserCodes } from './codes.js';
 import type { DeviceRequest } from './device-request.entity.js';
 import type { DeviceRequestStore } from './device-request.store.js';
-import { UserCodes } from './user-codes.js';
 
 describe('a right user code among many guesses at one time', () => {
   /** Look-ups that wait for the database, in their order. */

@@ -37,14 +37,13 @@ export class BackchannelLogout {
 
   private async end(provider: string, token: string, origin: Origin): Promise<void> {
     const { jti, until, subject, session } = await this.tokens.verifyLogout(provider, token);
-    const hashes = {
-      session: hashIfNamed(provider, session),
-      subjects: subject === null ? [] : [hashOfName(provider, subject)],
-    };
-    const find = async (manager: EntityManager) => {
-      const { userIds, known } = await usersAtProvider(manager, hashes);
-      return { userIds, names: known, subject, session };
-    };
+    const sessionHash = hashIfNamed(provider, session);
+    const subjects = subject === null ? [] : [hashOfName(provider, subject)];
+    const find = async (manager: EntityManager) => ({
+      ...(await usersAtProvider(manager, sessionHash, subjects)),
+      subject,
+      session,
+    });
     try {
       const isNew = await this.ends.applyOnce(hashOfName(provider, jti), until, async (within) => {
         const named = await find(within.manager);

@@ -3,7 +3,6 @@ import type { EntityManager } from 'typeorm';
 import type { Origin } from '../../../audit/audit-event.js';
 import { AuditStore } from '../../../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../../../channel/channel.history.js';
-import type { MeantOfUser } from '../../../device/end-sessions.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import type { EndCause } from '../../../platform/events.js';
 import {
@@ -12,6 +11,7 @@ import {
   rememberToken,
   type ProviderNames,
 } from '../../../token/sessions/recent-ends.js';
+import type { NamesAtProvider } from '../../../token/sessions/session.store.js';
 import { lockUser } from '../../../user/lock-user.js';
 
 const LONGER_S = 60; // seconds beyond the token's end, for differences between clocks
@@ -20,7 +20,7 @@ const LONGER_S = 60; // seconds beyond the token's end, for differences between 
 interface Named extends ProviderNames {
   /** In order. */
   readonly userIds: readonly string[];
-  readonly names: MeantOfUser;
+  readonly names: NamesAtProvider;
 }
 
 interface EndOptions {

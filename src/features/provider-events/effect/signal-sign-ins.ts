@@ -7,7 +7,7 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { hashOfName } from '../../../token/sessions/recent-ends.js';
 import { signalProviders } from '../provider-events.settings.js';
 import { AccountStates } from './account-states.store.js';
-import { SubjectUsers } from './subject-users.store.js';
+import { MeantUsers } from './meant-users.js';
 
 type Known = Pick<Candidate, 'provider' | 'identity'>;
 
@@ -27,7 +27,7 @@ export class SignalSignIns implements SignInStep, UserLifecycle {
 
   constructor(
     private readonly accounts: AccountStates,
-    private readonly subjects: SubjectUsers,
+    private readonly meant: MeantUsers,
     private readonly signOuts: SignOutService,
     @Inject(SETTINGS) settings: Settings,
   ) {
@@ -57,11 +57,11 @@ export class SignalSignIns implements SignInStep, UserLifecycle {
   }
 
   async permitted(manager: EntityManager, userId: string): Promise<boolean> {
-    return this.accounts.permit(manager, userId, await this.subjects.subjectsOf(manager, userId));
+    return this.accounts.permit(manager, userId, await this.meant.subjectsOf(manager, userId));
   }
 
   /** Sign-ins stay refused while the account is disabled. */
   async removed(manager: EntityManager, userId: string): Promise<boolean> {
-    return this.accounts.keepDisabled(manager, userId, await this.subjects.subjectsOf(manager, userId));
+    return this.accounts.keepDisabled(manager, userId, await this.meant.subjectsOf(manager, userId));
   }
 }

@@ -1,4 +1,4 @@
-import { readLogout } from './logout-claims.js';
+import { readLogout } from './provider-tokens.js';
 
 const NOW = 1_000_000;
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';

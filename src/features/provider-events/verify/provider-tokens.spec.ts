@@ -11,8 +11,7 @@ import { Events } from '../../../platform/events.js';
 import { OidcAdapter } from '../../../provider/adapters/oidc.adapter.js';
 import { ProviderHttp } from '../../../provider/transport/provider-http.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
-import type { Logout } from './logout-claims.js';
-import { ProviderTokens } from './provider-tokens.js';
+import { type Logout, ProviderTokens } from './provider-tokens.js';
 import { SignerKeys } from './signer-keys.js';
 
 const SECRET = 'a client secret';

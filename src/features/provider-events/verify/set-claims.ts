@@ -8,7 +8,6 @@ import { OtherSubject, readSubject, type Names, type Subject } from './subject.j
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** One event of a token. */
 export interface Signal {
   /** URI. */
   readonly type: string;

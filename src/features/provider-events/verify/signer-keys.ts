@@ -34,7 +34,6 @@ export class SignerKeys {
     return this.get(`${name} ${other}`, () => this.fetchOfProvider(signer));
   }
 
-  /** Returns the keys of a provider's transmitter. */
   ofTransmitter(name: string): RemoteKeys {
     return this.get(`${name} signals`, () => this.fetchOfTransmitter(this.providers.get(name).settings));
   }

@@ -93,7 +93,6 @@ export function readTransmitter(provider: ProviderSettings, answer: ProviderResp
   };
 }
 
-/** Returns the texts of a list. */
 export function textsIn(list: unknown): readonly string[] {
   const all: readonly unknown[] = Array.isArray(list) ? list : [];
   return all.filter((one) => typeof one === 'string' && one !== '') as string[];

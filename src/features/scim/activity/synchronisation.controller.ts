@@ -6,7 +6,7 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { Requires } from '../../../platform/http/access.js';
 import { DirectoryTask } from '../effect/directory-task.entity.js';
 import { DirectoryGroup } from '../groups/directory-group.entity.js';
-import { scimAddress, scimProviders } from '../protocol/scim-providers.js';
+import { scimAddress, scimProviders } from '../scim.settings.js';
 import { DirectoryUser } from '../users/directory-user.entity.js';
 import { DirectoryActivity } from './directory-activity.entity.js';
 import type { Synchronisation } from './synchronisation.dto.js';

@@ -13,11 +13,6 @@ type Attribute = ScimSettings['attribute'];
 /** Of a sign-in without `scim_claim`: no directory user has this name. */
 export const UNNAMED = '';
 
-/** Returns the name by which a directory user is compared with users (`scim_attribute`). */
-export function nameOf(user: Pick<DirectoryUser, Attribute>, attribute: Attribute): string | null {
-  return user[attribute];
-}
-
 /** Returns a name as it is looked up. */
 export function toNameKey(attribute: Attribute, name: string): string {
   return attribute === 'userName' ? name.toLowerCase() : name;
@@ -66,7 +61,7 @@ export async function findPersons(
     persons.set(userId, { userId, directoryUser, isNamed: true, link: undefined });
   };
   for (const directoryUser of users) {
-    const name = nameOf(directoryUser, attribute);
+    const name = directoryUser[attribute];
     if (name === null) continue;
     const key = toNameKey(attribute, name);
     byKey.set(key, directoryUser);
@@ -80,7 +75,7 @@ export async function findPersons(
   for (const { userId, identity } of found) {
     const name = identity?.names?.[claim] ?? UNNAMED;
     const directoryUser = byKey.get(toNameKey(attribute, name));
-    if (directoryUser && isSameName(attribute, nameOf(directoryUser, attribute)!, name)) {
+    if (directoryUser && isSameName(attribute, directoryUser[attribute]!, name)) {
       named(userId, directoryUser);
     }
   }
@@ -104,7 +99,6 @@ export async function linkPersons(manager: EntityManager, persons: readonly Pers
   await manager.upsert(DirectoryLink, links, ['userId']);
 }
 
-/** @returns the directory user to whom a user is linked */
 export async function linkOf(manager: EntityManager, userId: string): Promise<string | undefined> {
   return (await manager.findOneBy(DirectoryLink, { userId }))?.directoryUserId;
 }
@@ -125,7 +119,7 @@ export async function linkByName(
   const key = toNameKey(attribute, name);
   const byName = attribute === 'userName' ? { userNameKey: key } : { externalId: key };
   const user = await manager.findOneBy(DirectoryUser, { provider, ...byName });
-  const isNamed = user && isSameName(attribute, nameOf(user, attribute)!, name);
+  const isNamed = user && isSameName(attribute, user[attribute]!, name);
   if (!isNamed && present !== undefined) return false;
   const former = isNamed ? null : await manager.findOneBy(DirectoryFormerName, { provider, name: key });
   const directoryUserId = isNamed ? user.id : former?.directoryUserId;

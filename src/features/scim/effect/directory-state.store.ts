@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { In, type EntityManager, type Repository } from 'typeorm';
 import { type ClaimedUser, type UserQuery, UserLifecycle, type UserStates } from '../../../extensions.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
-import { scimProviders } from '../protocol/scim-providers.js';
+import { scimProviders } from '../scim.settings.js';
 import { DirectoryRights } from './directory-claims.js';
 import type { Person } from './directory-persons.js';
 import { DirectoryState } from './directory-state.entity.js';

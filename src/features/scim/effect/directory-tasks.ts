@@ -10,7 +10,7 @@ import { ConcurrencyLimit } from '../../../platform/database/limits.js';
 import { UserStore } from '../../../user/user.store.js';
 import { DirectoryGroup } from '../groups/directory-group.entity.js';
 import { DirectoryMembers } from '../groups/directory-member.store.js';
-import { scimProviders } from '../protocol/scim-providers.js';
+import { scimProviders } from '../scim.settings.js';
 import { DirectoryUser } from '../users/directory-user.entity.js';
 import { DirectoryEffects, type ChangingDirectory, type DirectoryChange } from './directory-effects.js';
 import { findPersons } from './directory-persons.js';

@@ -6,7 +6,7 @@ import { SignOutService } from '../../../device/sign-out.service.js';
 import { Events } from '../../../platform/events.js';
 import { USER_ID } from '../../../provider/identity/identity.js';
 import { UserStore } from '../../../user/user.store.js';
-import { scimProviders } from '../protocol/scim-providers.js';
+import { scimProviders } from '../scim.settings.js';
 
 /** Users whom an instance remembers as looked up, and for whom calls wait. */
 const MOST_KNOWN = 100_000;

@@ -18,7 +18,6 @@ const INSERT_MEMBERS = `
   SELECT CAST($1 AS uuid), user_id, false FROM unnest(CAST($2 AS uuid[])) AS added (user_id)
   ON CONFLICT (group_id, user_id) DO UPDATE SET removed = false`;
 
-/** Rows that one statement writes. */
 const CHUNK = 10_000;
 
 /** What a change of a group did to its members; each user once. */
@@ -27,7 +26,6 @@ export interface MemberChange {
   readonly removed: readonly string[];
 }
 
-/** Members of groups. */
 @Injectable()
 export class DirectoryMembers {
   constructor(@InjectRepository(DirectoryMember) private readonly members: Repository<DirectoryMember>) {}

@@ -42,7 +42,6 @@ const COLUMNS: Readonly<Record<string, Column>> = {
 
 const NONE: MemberChange = { added: [], removed: [] };
 
-/** Groups of a directory. */
 @Injectable()
 export class ScimGroups implements ResourceType<DirectoryGroup, GroupChange> {
   readonly rows: ResourceRows<DirectoryGroup>;

@@ -8,12 +8,11 @@ import {
 } from '@nestjs/common';
 import type { Request as HttpRequest, Response as HttpResponse } from 'express';
 import { originOf, type Origin } from '../../../audit/audit-event.js';
-import type { ScimSettings } from '../scim.settings.js';
+import { type ScimSettings, scimAddress, scimProviders } from '../scim.settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
 import { DirectoryActivities } from '../activity/directory-activity.js';
 import type { ResourceKind } from './names.js';
-import { scimAddress, scimProviders } from './scim-providers.js';
 import { ScimError } from './scim-error.js';
 
 /** The directory that sends a request. */

@@ -10,7 +10,7 @@ import type { Page } from '../protocol/list-query.js';
 import { readOperations } from '../protocol/normalise.js';
 import type { Column } from '../protocol/where.js';
 import { ResourceRows, type Body, type Changed, type ResourceType } from '../resources/resource-rows.js';
-import { nameOf, toNameKey } from '../effect/directory-persons.js';
+import { toNameKey } from '../effect/directory-persons.js';
 import { DirectoryFormerName, DirectoryUser } from './directory-user.entity.js';
 import { patchUser } from './user-patch.js';
 import { readUser, type Entry, type UserResource } from './user-resource.js';
@@ -41,7 +41,6 @@ const COLUMNS: Readonly<Record<string, Column>> = {
 /** Returns a user as it is to be. */
 type SentUser = (before: UserResource | undefined) => UserResource;
 
-/** Users of a directory. */
 @Injectable()
 export class ScimUsers implements ResourceType<DirectoryUser, SentUser> {
   readonly rows: ResourceRows<DirectoryUser>;
@@ -150,7 +149,7 @@ export class ScimUsers implements ResourceType<DirectoryUser, SentUser> {
       change.later('everyone', directory.provider);
     }
     const hasProfile = !before || !isDeepStrictEqual(profileOf(before), profileOf(after));
-    const formerName = isRenamed && before ? nameOf(before, directory.settings.attribute) : null;
+    const formerName = isRenamed && before ? before[directory.settings.attribute] : null;
     const userIds = await this.effects.apply(change, [after], { ends: true, hasProfile, formerName });
     return {
       row: after,
@@ -174,7 +173,7 @@ export class ScimUsers implements ResourceType<DirectoryUser, SentUser> {
   ): Promise<boolean> {
     const { attribute } = settings;
     const [former, name] = [before, after].map((user) => {
-      const present = user && nameOf(user, attribute);
+      const present = user?.[attribute];
       return present ? toNameKey(attribute, present) : undefined;
     });
     if (former === name) return false;

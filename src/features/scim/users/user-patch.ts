@@ -74,7 +74,6 @@ function changed(list: readonly Entry[], operation: Operation): readonly Entry[]
   return [...list, entry as Entry];
 }
 
-/** Returns the parts of an entry that an operation sets. */
 function partsOf({ name, sub, value }: Operation): Partial<Entry> {
   if (sub !== undefined) return { [sub]: sub === 'primary' ? readBoolean(value) : readText(value, name) };
   const [entry, ...others] = readParts(name, value);

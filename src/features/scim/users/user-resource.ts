@@ -61,7 +61,6 @@ export function readName(value: unknown, before: UserResource['name'] = {}): Use
   return name.size > 0 ? Object.fromEntries(name) : undefined;
 }
 
-/** Reads a list of entries; those without a value are left out. */
 export function readEntries(attribute: string, sent: unknown): Entry[] | undefined {
   const entries = readParts(attribute, sent).filter((one) => one.value !== undefined);
   return entries.length > 0 ? (entries as Entry[]) : undefined;
