@@ -5,7 +5,7 @@ import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Declared } from '../../platform/declared.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
-import { PACKAGE_ROOT } from '../../platform/http/package-root.js';
+import { PACKAGE_ROOT } from '../../platform/http/static-files.js';
 import { Public } from '../../platform/http/access.js';
 
 /** Origin that `docs/openapi.json` contains in place of PUBLIC_URL. */
