@@ -15,10 +15,7 @@ const STYLE = /<style>([^]*?)<\/style>/;
 /** Link to the page at `/`. */
 const BACK = /\s*<p class="back">.*<\/p>/;
 
-/**
- * The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except
- * PUBLIC_URL.
- */
+/** The HTTP interface, written by `npm run docs:api`. Public: of the instance, it has only PUBLIC_URL. */
 @Public()
 @Controller('docs')
 export class OpenApiController {
