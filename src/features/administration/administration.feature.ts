@@ -69,12 +69,12 @@ type Roles = Pick<Settings, 'adminEnabled' | 'adminProviders' | 'production' | '
  * (docs/administration.md#turn-it-on). Roles that the database has already are not looked at.
  * @param givesClaims whether users have claims of other sources than the provider
  */
-export function withoutAdministrators(settings: Roles, givesClaims: boolean): string | undefined {
-  const { adminEnabled, production, serviceKeys } = settings;
+export function withoutAdministrators(all: Roles, givesClaims: boolean): string | undefined {
+  const { adminEnabled, production, serviceKeys } = all;
   if (!adminEnabled) return undefined;
   const isGenerated = !production && serviceKeys.length === 0; // by a start, with all rights
   if (isGenerated || serviceKeys.some(({ rights }) => rights.includes('users'))) return undefined;
-  if (trustedProviders(settings).some((one) => givesClaims || maySendRoles(one))) return undefined;
+  if (trustedProviders(all).some((one) => givesClaims || maySendRoles(one))) return undefined;
   return (
     'ADMIN_ENABLED is on, but nobody can get a role: no service key has the right users, and no provider ' +
     'that sends roles may grant them. Add a key users:<key> to SERVICE_KEYS, or name a provider that keeps ' +
