@@ -1,15 +1,18 @@
 import 'reflect-metadata';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { styleText } from 'node:util';
 import type { Logger } from 'pino';
 import { startEmbeddedPostgres } from '#embedded-postgres';
 import type { ProviderSettings, Settings } from '../platform/config/settings/settings.js';
 import { connectionConfig } from '../platform/database/pool/connection-target.js';
+import { PACKAGE_ROOT } from '../platform/http/static-files.js';
 import type { RetryOptions } from '../platform/database/start/retry.js';
 import { createLog } from '../operations/log.js';
 import { hasColors, isReadable, logOutput } from '../operations/log-output.js';
 import { watchProcess } from '../operations/metrics/process-metrics.js';
-import { welcome } from '../operations/welcome.js';
 import { checkAdapters } from '../provider/custom/custom-adapters.js';
 import { postsCode, redirectUrisToRegister } from '../provider/redirect-uris.js';
 import { FEATURES } from '../features.js';
@@ -148,4 +151,47 @@ function describeDatabase({ databaseUrl, dataDir }: Settings): string {
 function describeRedis({ redisUrl }: Settings): string {
   if (redisUrl === undefined) return 'not set';
   return typeof redisUrl === 'string' ? new URL(redisUrl).host : `${redisUrl.name} by Sentinel`;
+}
+
+/** The installed package does not contain all of them. */
+const DOCUMENTS = [
+  ['docs/quick-start.md', 'from here to a sign-in on your own page'],
+  ['examples/react', 'a React application with an API of its own'],
+  ['docs/providers.md', 'your own identity provider'],
+] as const;
+
+/**
+ * Returns the text that ends a start in development.
+ * @param home what the page at `/` is for; undefined: there is none
+ * @param notes lines of features
+ * @param facts what the service uses
+ */
+function welcome(
+  settings: Pick<Settings, 'publicUrl' | 'generatedServiceKey'>,
+  home: string | undefined,
+  notes: readonly string[],
+  isColoured: boolean,
+  facts: string,
+): string {
+  const { publicUrl, generatedServiceKey } = settings;
+  const title = `  Latchkey is ready: ${publicUrl}`;
+  const places = [
+    ...(home === undefined ? [] : [[publicUrl, home] as const]),
+    [`${publicUrl}/docs`, 'every call, with examples'] as const,
+    ...DOCUMENTS.filter(([path]) => existsSync(join(PACKAGE_ROOT, path))),
+  ];
+  const width = Math.max(...places.map(([place]) => place.length));
+  return [
+    '',
+    isColoured ? styleText('bold', title) : title,
+    `  ${facts}`,
+    '',
+    ...places.map(([place, about]) => `  ${place.padEnd(width)}  ${about}`),
+    '',
+    ...notes.map((note) => `  ${note}`),
+    ...(generatedServiceKey === undefined ? [] : [`  Service key, for your own API: ${generatedServiceKey}`]),
+    '  Ctrl-C stops it.',
+    '',
+    '',
+  ].join('\n');
 }

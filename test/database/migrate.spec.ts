@@ -55,7 +55,6 @@ function options(url: string, ...more: (new () => MigrationInterface)[]): Migrat
   return {
     type: 'postgres',
     pooler: 'session',
-    pool: () => undefined,
     migrations: [Slow, ...more],
     connectTimeoutMS: 200,
     extra: { Client: targetOf(() => url, 'session').Client, statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request

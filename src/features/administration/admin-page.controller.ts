@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { Controller, Get, Redirect, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { PACKAGE_ROOT } from '../../platform/http/package-root.js';
-import { filesToServe, sendCompressed } from '../../platform/http/static-files.js';
+import { filesToServe, PACKAGE_ROOT, sendCompressed } from '../../platform/http/static-files.js';
 import { Public } from '../../platform/http/access.js';
 
 const COMMON = "default-src 'none'; script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'none'";

@@ -1,5 +1,5 @@
 import { parseSettings } from '../../settings.js';
-import { withoutAdministrators } from './administrators.js';
+import { withoutAdministrators } from './administration.feature.js';
 
 const DATA_DIR = '/data';
 const CORP = {

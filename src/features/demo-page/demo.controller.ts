@@ -5,24 +5,21 @@ import type { Request, Response } from 'express';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../platform/events.js';
-import { PACKAGE_ROOT } from '../../platform/http/package-root.js';
 import { AnyJson, RequiredText } from '../../platform/http/parameters/parameter.js';
-import { filesToServe, sendFile } from '../../platform/http/static-files.js';
+import { filesToServe, PACKAGE_ROOT, sendFile } from '../../platform/http/static-files.js';
 import type { Pushed } from '../../realtime/push/push.dto.js';
 import { PushService } from '../../realtime/push/push.service.js';
 import { RealtimeModule } from '../../realtime/realtime.module.js';
 import { Caller, Public } from '../../platform/http/access.js';
 
-// The dialog's frame may show any page: a provider may redirect to other hosts. Avatars may be on any host,
-// too.
+// The dialog's frame may show any page: a provider may redirect. Avatars may be on any host, too.
 const PAGE_POLICY =
   "default-src 'self'; frame-src *; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 // The provider redirects to the callback inside that frame.
 const CALLBACK_POLICY =
   "default-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-// Made by `npm run build:client`, and copied by the build, so that `src/` and `dist/src/` have one path to
-// it.
+// Made by `npm run build:client`; the build copies it: `src/` and `dist/src/` have one path to it.
 const SDK = fileURLToPath(new URL('../../../packages/client/dist/', import.meta.url));
 
 /** A file of the demo page, `demo/<name>` beside package.json. */

@@ -4,9 +4,7 @@ import { ForwardedToken } from '../../platform/http/access.js';
 import { ForwardAuthDto } from './forward-auth.dto.js';
 import { ForwardAuth } from './forward-auth.service.js';
 
-/**
- * For reverse proxies. Each method and each path below are this one (forward-auth.feature.ts).
- */
+/** For reverse proxies. Each method and each path below are this one (forward-auth.feature.ts). */
 @ForwardedToken()
 @Controller('forward-auth')
 export class ForwardAuthController {

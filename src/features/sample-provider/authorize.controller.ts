@@ -11,10 +11,7 @@ import { PAGE_ERROR_FILTER, sendPage } from './page/page.js';
 import { PasswordCheck } from './passwords/password-check.js';
 import { networkOf } from '../../platform/http/network.js';
 
-/**
- * The sample provider's authorization page (spec §4.5.1). The form posts to its own address, with the query
- * of the request.
- */
+/** Authorization page (spec §4.5.1). The form posts to its own address, with the query of the request. */
 @Public()
 @Controller('providers/mock/oauth2')
 @UseFilters(PAGE_ERROR_FILTER)

@@ -42,10 +42,7 @@ export class ExchangeController {
     private readonly accounts: Accounts,
   ) {}
 
-  /**
-   * Redeem an authorization code for the user's identity. Only a client that has proved itself can spend a
-   * code.
-   */
+  /** Redeem a code for the user's identity. Only a client that has proved itself can spend a code. */
   @Post('exchange')
   @HttpCode(200)
   async exchange(@Body() form: ExchangeDto) {

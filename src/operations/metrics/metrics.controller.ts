@@ -2,10 +2,7 @@ import { Controller, Get, Header, type Type } from '@nestjs/common';
 import { Public, ServiceKeyOnly } from '../../platform/http/access.js';
 import { Metrics } from './metrics.js';
 
-/**
- * Creates the controller of `GET /metrics` on the main port: public, or for service keys with the right
- * `read` (docs/metrics.md#scraping).
- */
+/** Creates `GET /metrics` on the main port: public, or with the right `read` (docs/metrics.md#scraping). */
 export function metricsController(isPublic: boolean): Type {
   const access = isPublic ? Public() : ServiceKeyOnly('read');
 

@@ -5,7 +5,7 @@ import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Declared } from '../../platform/declared.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
-import { PACKAGE_ROOT } from '../../platform/http/package-root.js';
+import { PACKAGE_ROOT } from '../../platform/http/static-files.js';
 import { Public } from '../../platform/http/access.js';
 
 /** Origin that `docs/openapi.json` contains in place of PUBLIC_URL. */
@@ -15,10 +15,7 @@ const STYLE = /<style>([^]*?)<\/style>/;
 /** Link to the page at `/`. */
 const BACK = /\s*<p class="back">.*<\/p>/;
 
-/**
- * The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except
- * PUBLIC_URL.
- */
+/** The HTTP interface, written by `npm run docs:api`. Public: of the instance, it has only PUBLIC_URL. */
 @Public()
 @Controller('docs')
 export class OpenApiController {

@@ -1,7 +1,17 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, extname } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Request, Response } from 'express';
+
+/** Folder of package.json and of static files, for `src/` and `dist/src/` alike. */
+export const PACKAGE_ROOT = rootAbove(fileURLToPath(import.meta.url));
+
+function rootAbove(path: string): string {
+  const parent = dirname(path);
+  if (parent === path) throw new Error('no package.json above this module');
+  return existsSync(join(parent, 'package.json')) ? parent : rootAbove(parent);
+}
 
 // No HTML: pages have routes and policies in their controllers. No name begins with a dot.
 const SERVED = /^\w[\w.-]*\.(?:css|js|svg|png|woff2)$/;

@@ -15,9 +15,7 @@ export interface Identity {
   /** Names of user and session in the provider's logout tokens. */
   readonly subject: string | null;
   readonly session: string | null;
-  /**
-   * When the user authenticated, in seconds since the epoch, as the provider reports it; null: not reported.
-   */
+  /** Time of the authentication as the provider reports it, seconds since the epoch; null: not reported. */
   readonly authTime: number | null;
   /** Class and methods of the authentication (OpenID Connect Core §2: `acr`, `amr`); null: not reported. */
   readonly acr: string | null;
@@ -142,20 +140,14 @@ export function isHttpUrl(value: unknown): value is string {
 
 const LATEST = 253_402_300_799; // the end of the year 9999
 
-/**
- * Printable ASCII without quotes, since it is sent in headers (RFC 9470 §3): names of RFC 6711 and RFC 8176,
- * URIs.
- */
+/** Printable ASCII without quotes, for headers (RFC 9470 §3): names of RFC 6711 and RFC 8176, URIs. */
 function isPlain(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.length <= maxLength && /^[ !#-[\]-~]+$/.test(value);
 }
 
 const isMethod = (value: unknown): value is string => isPlain(value, MAX_METHOD);
 
-/**
- * Whether PostgreSQL can store a text unchanged: no NUL, no lone surrogate. The length is in characters, not
- * UTF-16 units.
- */
+/** Whether PostgreSQL stores a text unchanged: no NUL, no lone surrogate. The length is in characters. */
 function isText(value: unknown, maxLength: number): value is string {
   return (
     typeof value === 'string' &&

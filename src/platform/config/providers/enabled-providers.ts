@@ -176,10 +176,7 @@ function options({ variables }: ProviderSource, ownKeys: object): Readonly<Recor
   return Object.fromEntries(others.map(([key, { text }]) => [key, text]));
 }
 
-/**
- * Refuses unknown keys, those of other adapters, and those without a needed one.
- * @param further keys of this provider alone
- */
+/** Refuses unknown keys, those of other adapters, those without a needed one. @param further own keys */
 function checkKeys(
   source: ProviderSource,
   adapter: string,

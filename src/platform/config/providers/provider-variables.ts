@@ -26,8 +26,7 @@ export function providerVariables(env: Environment, errors: SettingErrors): Map<
     const [, name, key] =
       DOTTED.exec(variable) ?? UPPER.exec(variable)?.map((part) => part.toLowerCase()) ?? [];
     if (name === undefined || key === undefined) {
-      // Not for upper case: container platforms set PROVIDERS_PORT and the like for a service called
-      // `providers`.
+      // Not for upper case: container platforms set PROVIDERS_PORT for a service called `providers`.
       if (variable.startsWith('providers.'))
         errors.add(variable, 'is not the name of a provider setting', NAMES);
       continue;

@@ -32,10 +32,7 @@ export function oldSecretKey(): SecretKey {
   return key!;
 }
 
-/**
- * Loads the settings (docs/settings.md): environment, `.env`, files of `<NAME>_FILE`, key in `DATA_DIR`.
- * @throws InvalidSettings with all errors
- */
+/** Loads environment, `.env`, files of `<NAME>_FILE`, key in `DATA_DIR`. @throws InvalidSettings */
 export function loadSettings(
   tables: SettingTables,
   env: Environment = process.env,

@@ -30,10 +30,7 @@ export interface Surroundings {
 const CLOSED_DIRECTORY =
   'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
 
-/**
- * Parses an environment; missing and empty settings have their defaults. By default, no file is read.
- * @throws InvalidSettings
- */
+/** Parses an environment, with defaults; reads no file by default. @throws InvalidSettings */
 export function parseSettings(env: Environment, surroundings: Partial<Surroundings> = {}): Settings {
   const { cwd = process.cwd(), generatedSecrets = 'none', errors = new SettingErrors() } = surroundings;
   const { tables = new SettingTables([]), secretFiles = new Map<string, SecretFile>() } = surroundings;

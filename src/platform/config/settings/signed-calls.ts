@@ -2,7 +2,7 @@ import { isEndpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine } from '..
 import { InvalidValue, list, type Parser } from './parsers.js';
 
 /** Rules for what is called with a signature: webhooks, and other services of the operator. */
-export const CALLED_URLS = 'https:// URLs, or http:// URLs of loopback, without fragment and user info';
+const CALLED_URLS = 'https:// URLs, or http:// URLs of loopback, without fragment and user info';
 
 export const signingSecrets = atMost(
   5,
@@ -22,7 +22,7 @@ export function namesPrivateAddress(url: string): boolean {
   return isAddress ? !isPublicAddress(bracketed ?? hostname) : isThisMachine(url);
 }
 
-export function atMost(
+function atMost(
   most: number,
   { accepts, parse }: Parser<readonly string[]>,
 ): Parser<readonly string[]> {

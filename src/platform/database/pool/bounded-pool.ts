@@ -28,14 +28,3 @@ export class BoundedPool extends pg.Pool {
     super.connect(currentTracer()?.bind(callback) ?? callback); // another request may call it
   }
 }
-
-/** Returns pg's module for TypeORM's `driver`. @param onPool receives the pool that TypeORM makes */
-export function boundedPg(onPool: (pool: BoundedPool) => void): typeof pg {
-  class Pool extends BoundedPool {
-    constructor(config?: PoolConfig) {
-      super(config);
-      onPool(this);
-    }
-  }
-  return { ...pg, Pool };
-}

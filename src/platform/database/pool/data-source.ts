@@ -1,6 +1,8 @@
+import pg from 'pg';
 import type { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
-import { boundedPg, type BoundedPool } from './bounded-pool.js';
+import { BoundedPool } from './bounded-pool.js';
 import { targetOf, type ConnectionTarget } from './connection-target.js';
 
 // Together below 2 s, within which a database that hangs is an error (SECURITY.md#promises, P10).
@@ -16,19 +18,15 @@ const SESSION_LIMITS = {
 
 export interface DatabaseOptions extends PostgresDataSourceOptions {
   readonly pooler: ConnectionTarget['pooler'];
-  /** Undefined until the data source connects. */
-  readonly pool: (this: void) => BoundedPool | undefined;
   readonly extra: Pick<ConnectionTarget, 'Client'> & Readonly<Record<string, unknown>>;
 }
 
 /** Returns TypeORM's options, without entities and migrations. @param target a URL: without a pooler */
 export function dataSourceOptions(target: ConnectionTarget | string, poolSize: number): DatabaseOptions {
   const { Client, pooler } = typeof target === 'string' ? targetOf(() => target, 'session') : target;
-  let pool: BoundedPool | undefined;
   return {
     type: 'postgres',
-    driver: boundedPg((made) => (pool = made)),
-    pool: () => pool,
+    driver: { ...pg, Pool: BoundedPool },
     pooler,
     migrationsTransactionMode: 'each', // CREATE INDEX CONCURRENTLY runs outside of any
     synchronize: false,
@@ -46,8 +44,8 @@ export function dataSourceOptions(target: ConnectionTarget | string, poolSize: n
 }
 
 /** Returns the pool of a connected data source with these options. */
-export function poolOf({ options }: DataSource): BoundedPool {
-  return (options as DatabaseOptions).pool()!;
+export function poolOf({ driver }: DataSource): BoundedPool {
+  return (driver as PostgresDriver).master as BoundedPool;
 }
 
 /** Whether consecutive statements share a session, with its prepared statements and settings. */
