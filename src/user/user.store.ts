@@ -118,7 +118,8 @@ export class UserStore {
   /** Returns the ids of the users of a provider whose subject at the last sign-in was this one. */
   async findBySubject(manager: EntityManager, provider: string, subject: string): Promise<string[]> {
     const found = await findUsersByName(manager, provider, 'sub', [subject]);
-    const derived = await manager.findOneBy(User, { userId: deriveUserId(provider, subject) }); // without a key
+    // without a key
+    const derived = await manager.findOneBy(User, { userId: deriveUserId(provider, subject) });
     const users = [...found, ...(derived ? [derived] : [])];
     return users.flatMap(({ userId, identity }) => (identity?.subject === subject ? userId : []));
   }

@@ -8,12 +8,21 @@ import { StubProvider } from '../support/stub-provider.js';
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 describe('an approval by a session from before the directory was on', () => {
   const endings = new Endings();
-  let before: TestService; let service: TestService;
+  let before: TestService;
+  let service: TestService;
   beforeAll(async () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = { ...provider.env(), DEVICE_GRANT: 'on', PUBLIC_URL: 'http://localhost:3000' };
     before = endings.after(await startTestService(env), (one) => one.close());
-    service = endings.after(await startTestService({ ...env, ...DIRECTORY_ENV, PROVIDERS_STUB_ALLOW: 'directory', DATABASE_URL: before.databaseUrl }), (one) => one.close());
+    service = endings.after(
+      await startTestService({
+        ...env,
+        ...DIRECTORY_ENV,
+        PROVIDERS_STUB_ALLOW: 'directory',
+        DATABASE_URL: before.databaseUrl,
+      }),
+      (one) => one.close(),
+    );
   });
   afterAll(() => endings.run());
   it('is one of a user of the directory', async () => {
@@ -21,10 +30,17 @@ describe('an approval by a session from before the directory was on', () => {
     const directory = new DirectoryClient(service.url);
     const tokens = await signIn(before.url, user);
     await directory.create('/Users', { userName: user, externalId: user });
-    const { body } = await request(service.url).post('/oauth2/device_authorization').send({ client_id: 'cli' });
+    const { body } = await request(service.url)
+      .post('/oauth2/device_authorization')
+      .send({ client_id: 'cli' });
     const { user_code, device_code } = body as { user_code: string; device_code: string };
-    await bearer(service.url, tokens.access_token).post(`/me/device-requests/${user_code}`).send({ approve: true }).expect(204);
-    const answer = await request(service.url).post('/oauth2/token').send({ grant_type: GRANT, device_code, client_id: 'cli' });
+    await bearer(service.url, tokens.access_token)
+      .post(`/me/device-requests/${user_code}`)
+      .send({ approve: true })
+      .expect(204);
+    const answer = await request(service.url)
+      .post('/oauth2/token')
+      .send({ grant_type: GRANT, device_code, client_id: 'cli' });
     expect(answer.body).toMatchObject({ access_token: expect.any(String) });
   });
 });

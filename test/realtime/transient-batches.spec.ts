@@ -10,11 +10,21 @@ describe('batches of transient events', () => {
   let service: TestService;
   beforeAll(async () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    service = endings.after(await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY, DATABASE_POOL_SIZE: '40' }), (one) => one.close());
+    service = endings.after(
+      await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY, DATABASE_POOL_SIZE: '40' }),
+      (one) => one.close(),
+    );
   });
   afterAll(() => endings.run());
   it('are answered', async () => {
-    const batch = () => bearer(service.url, SERVICE_KEY).post('/push/batch', { events: [{ user_ids: Array.from({ length: 1000 }, () => randomUUID()), event: 'n', data: 1, ttl: 0 }] } as object).then((r) => r.status);
+    const batch = () =>
+      bearer(service.url, SERVICE_KEY)
+        .post('/push/batch', {
+          events: [
+            { user_ids: Array.from({ length: 1000 }, () => randomUUID()), event: 'n', data: 1, ttl: 0 },
+          ],
+        } as object)
+        .then((r) => r.status);
     const statuses = await Promise.all(Array.from({ length: 24 }, batch));
     const counts = new Map<number, number>();
     for (const s of statuses) counts.set(s, (counts.get(s) ?? 0) + 1);

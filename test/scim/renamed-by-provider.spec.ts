@@ -8,25 +8,39 @@ import { StubProvider } from '../support/stub-provider.js';
 /** docs/directory.md#if-a-name-changes */
 describe('a name that the provider changes before the directory', () => {
   const endings = new Endings();
-  let provider: StubProvider; let service: TestService; let strict: TestService;
+  let provider: StubProvider;
+  let service: TestService;
+  let strict: TestService;
   beforeAll(async () => {
     provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = { ...provider.env(), ...DIRECTORY_ENV, PROVIDERS_STUB_SCIM_CLAIM: 'text' };
     service = endings.after(await startTestService(env), (one) => one.close());
-    strict = endings.after(await startTestService({ ...env, PROVIDERS_STUB_ALLOW: 'claim:roles=boss' }), (one) => one.close());
+    strict = endings.after(
+      await startTestService({ ...env, PROVIDERS_STUB_ALLOW: 'claim:roles=boss' }),
+      (one) => one.close(),
+    );
   });
   afterAll(() => endings.run());
-  it.each([['open', 'displayName'], ['strict', 'displayName'], ['open', 'group'], ['strict', 'group']])('takes no rights away: %s, %s', async (which, what) => {
+  it.each([
+    ['open', 'displayName'],
+    ['strict', 'displayName'],
+    ['open', 'group'],
+    ['strict', 'group'],
+  ])('takes no rights away: %s, %s', async (which, what) => {
     const one = which === 'open' ? service : strict;
     const directory = new DirectoryClient(one.url);
-    const refresh = ({ refresh_token }: Tokens) => request(one.url).post('/oauth2/refresh').send({ refresh_token });
+    const refresh = ({ refresh_token }: Tokens) =>
+      request(one.url).post('/oauth2/refresh').send({ refresh_token });
     const user = randomUUID();
     provider.claims.set(user, { text: `old ${user}`, roles: ['boss'] });
     const id = await directory.create('/Users', { userName: user, externalId: `old ${user}` });
     await signIn(one.url, user);
     provider.claims.set(user, { text: `new ${user}`, roles: ['boss'] });
     const tokens = await signIn(one.url, user);
-    if (what === 'displayName') await directory.patch(`/Users/${id}`, { op: 'replace', path: 'displayName', value: 'Ada 2' }).expect(200);
+    if (what === 'displayName')
+      await directory
+        .patch(`/Users/${id}`, { op: 'replace', path: 'displayName', value: 'Ada 2' })
+        .expect(200);
     else await directory.create('/Groups', { displayName: randomUUID(), members: [{ value: id }] });
     const answer = await refresh(tokens);
     expect(answer.body).toMatchObject({ access_token: expect.any(String) });

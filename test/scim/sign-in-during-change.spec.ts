@@ -21,7 +21,10 @@ describe('a sign-in during a change that takes the user out of the directory', (
   let holder: Client;
   beforeAll(async () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    service = endings.after(await startTestService({ ...provider.env(), ...DIRECTORY_ENV, PROVIDERS_STUB_ALLOW: 'directory' }), (one) => one.close());
+    service = endings.after(
+      await startTestService({ ...provider.env(), ...DIRECTORY_ENV, PROVIDERS_STUB_ALLOW: 'directory' }),
+      (one) => one.close(),
+    );
     directory = new DirectoryClient(service.url);
     holder = endings.after(new Client(service.databaseUrl), (one) => one.end());
     await holder.connect();
@@ -34,11 +37,19 @@ describe('a sign-in during a change that takes the user out of the directory', (
     await signIn(service.url, user);
     const state = await beginSignIn(service.url);
     await holder.query('BEGIN');
-    await holder.query('SELECT FROM users WHERE user_id = $1 FOR NO KEY UPDATE', [deriveUserId('stub', user)]);
-    const waiting = async (n: number) => until(async () => (await query(service.databaseUrl, WAITING)).length >= n);
-    const change = directory.patch(`/Users/${id}`, { op: 'replace', path: 'externalId', value: `${user} 2` }).then((r) => r);
+    await holder.query('SELECT FROM users WHERE user_id = $1 FOR NO KEY UPDATE', [
+      deriveUserId('stub', user),
+    ]);
+    const waiting = async (n: number) =>
+      until(async () => (await query(service.databaseUrl, WAITING)).length >= n);
+    const change = directory
+      .patch(`/Users/${id}`, { op: 'replace', path: 'externalId', value: `${user} 2` })
+      .then((r) => r);
     await waiting(1);
-    const exchange = request(service.url).post('/oauth2/token').send({ code: user, state }).then((r) => r);
+    const exchange = request(service.url)
+      .post('/oauth2/token')
+      .send({ code: user, state })
+      .then((r) => r);
     await waiting(2);
     await new Promise((r) => setTimeout(r, 150)); // out of the batch
     await waiting(2);
@@ -46,9 +57,14 @@ describe('a sign-in during a change that takes the user out of the directory', (
     expect((await change).status).toBe(200);
     const answer = await exchange;
     const { access_token } = answer.body as Tokens;
-    const alive = access_token === undefined ? false : (await bearer(service.url, access_token).get('/me')).status === 200;
+    const alive =
+      access_token === undefined
+        ? false
+        : (await bearer(service.url, access_token).get('/me')).status === 200;
     // the next sign-in is refused:
-    const again = await request(service.url).post('/oauth2/token').send({ code: user, state: await beginSignIn(service.url) });
+    const again = await request(service.url)
+      .post('/oauth2/token')
+      .send({ code: user, state: await beginSignIn(service.url) });
     expect([answer.status, alive, again.status]).toEqual([expect.any(Number), false, 403]);
   });
 });

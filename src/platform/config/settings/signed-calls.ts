@@ -22,10 +22,7 @@ export function namesPrivateAddress(url: string): boolean {
   return isAddress ? !isPublicAddress(bracketed ?? hostname) : isThisMachine(url);
 }
 
-function atMost(
-  most: number,
-  { accepts, parse }: Parser<readonly string[]>,
-): Parser<readonly string[]> {
+function atMost(most: number, { accepts, parse }: Parser<readonly string[]>): Parser<readonly string[]> {
   return {
     accepts: `${accepts}, ${most} at most`,
     parse: (value) => {
