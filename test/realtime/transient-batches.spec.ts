@@ -23,7 +23,7 @@ describe('batches of transient events', () => {
           events: [
             { user_ids: Array.from({ length: 1000 }, () => randomUUID()), event: 'n', data: 1, ttl: 0 },
           ],
-        } as object)
+        })
         .then((r) => r.status);
     const statuses = await Promise.all(Array.from({ length: 24 }, batch));
     const counts = new Map<number, number>();
