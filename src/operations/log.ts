@@ -33,7 +33,7 @@ const MAX_CAUSES = 5;
  * Describes an error by name, code, message and stack, and so its causes. Left out is what may hold secrets:
  * - other properties: axios errors carry the form with the client secret, PostgreSQL's carry rows;
  * - message and stack of errors that quote the input;
- * - causes that are not errors: openid-client passes the provider's answer as a cause.
+ * - causes that are not errors: libraries pass what they received as a cause.
  */
 export function describeError(error: unknown, causes = MAX_CAUSES): object {
   if (!isError(error)) return { message: 'not an error' };

@@ -1,6 +1,6 @@
-import type { ServerMetadata } from 'openid-client';
 import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import { parseUrl } from '../../platform/config/urls/urls.js';
+import type { Metadata } from './used-members.js';
 
 type Settings = Pick<ProviderSettings, 'url' | 'issuer'>;
 
@@ -21,7 +21,7 @@ export function nameOf({ url = '', issuer = url }: Settings): string {
  * Separates name and address (docs/providers.md#a-public-name-and-an-inner-address). Browsers are sent to the
  * public name, the service asks the inner address. An address of another host stays as announced.
  */
-export function reachable(provider: Settings, metadata: ServerMetadata): ServerMetadata {
+export function reachable(provider: Settings, metadata: Metadata): Metadata {
   const { url = '', issuer } = provider;
   if (issuer === undefined) return metadata;
   const members = metadata as Readonly<Record<string, unknown>>;
@@ -59,7 +59,7 @@ export function isSafeForBrowsers(address: string, issuer: string): boolean {
 }
 
 /** The settings allow http only on loopback or outside production. */
-export function isHttp(url = ''): url is string {
+function isHttp(url = ''): url is string {
   return /^http:/i.test(url);
 }
 

@@ -23,6 +23,13 @@ export function knownPrompt(prompt: string | undefined, supported: unknown): { p
   return isUnknown ? { prompt: 'login' } : {};
 }
 
+/** Returns an address with parameters, beside those of its own query. */
+export function withParameters(address: string, parameters: Readonly<Record<string, string>>): URL {
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url;
+}
+
 /** Whether the service uses PKCE with the provider. @param usual without the setting */
 export function usesPkce(options: Options, usual: 'on' | 'off'): boolean {
   return (options['pkce'] ?? usual) === 'on';
@@ -33,9 +40,14 @@ export function usesPkce(options: Options, usual: 'on' | 'off'): boolean {
  * exchange.
  */
 export function challenge(): { parameters: Record<string, string>; memory: { codeVerifier: string } } {
-  const codeVerifier = randomBytes(32).toString('base64url');
+  const codeVerifier = randomText();
   const parameters = { code_challenge: challengeOf(codeVerifier), code_challenge_method: 'S256' };
   return { parameters, memory: { codeVerifier } };
+}
+
+/** Returns a text that nobody can guess: a verifier (RFC 7636 §4.1), a nonce. */
+export function randomText(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 /** Returns the S256 challenge of a verifier (RFC 7636 §4.2). */

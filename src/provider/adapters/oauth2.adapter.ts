@@ -10,15 +10,14 @@ import type {
 } from '../provider-adapter.js';
 import { badAnswer, PRODUCT_CODES, readAnswer, readObject } from '../transport/provider-answer.js';
 import { ProviderHttp, type ProviderResponse } from '../transport/provider-http.js';
-import { clientAuthentication } from './client-authentication.js';
-import { challenge, staticParams, usesPkce, verifierOf } from './authorization-request.js';
+import { authenticate } from './client-authentication.js';
+import { challenge, staticParams, usesPkce, verifierOf, withParameters } from './authorization-request.js';
 
 /** Plain OAuth 2.0 provider (RFC 6749 §4.1) with a userinfo URL (docs/providers.md#plain-oauth-20). */
 export class OAuth2Adapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp = new ProviderHttp()) {}
 
   authorizationUrl(provider: ProviderSettings, { state, redirectUri, params }: AuthorizationRequest) {
-    const url = new URL(option(provider, 'authorize_url'));
     const { scope } = provider.options;
     const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
     const parameters = {
@@ -31,7 +30,7 @@ export class OAuth2Adapter implements ProviderAdapter {
       state,
       ...pkce?.parameters, // ignored by providers without PKCE (RFC 6749 §3.1)
     };
-    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    const url = withParameters(option(provider, 'authorize_url'), parameters);
     return pkce ? { url, memory: pkce.memory } : url;
   }
 
@@ -70,13 +69,10 @@ export class OAuth2Adapter implements ProviderAdapter {
       redirect_uri: redirectUri,
       ...verifierOf(memory, usesPkce(provider.options, 'on')),
     });
-    const headers = new Headers();
-    const authenticate = clientAuthentication(provider, 'client_secret_post');
-    const tokenUrl = option(provider, 'token_url');
-    const server = { issuer: provider.issuer ?? tokenUrl, token_endpoint: tokenUrl };
-    await authenticate(server, { client_id: provider.clientId }, form, headers);
-    const own = Object.fromEntries(headers);
-    const answer = await this.http.send({ url: tokenUrl, headers: own, body: form.toString(), signal });
+    const url = option(provider, 'token_url');
+    const server = { issuer: provider.issuer ?? url, token_endpoint: url };
+    const headers = await authenticate(provider, server, form, 'client_secret_post');
+    const answer = await this.http.send({ url, headers, body: form.toString(), signal });
     return readToken(answer);
   }
 }

@@ -1,36 +1,22 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import { types } from 'node:util';
-import * as client from 'openid-client';
+import type { JSONWebKeySet } from 'jose';
 import { siblingVariable } from '../../platform/config/providers/provider-variables.js';
 import type { ProviderSettings } from '../../platform/config/settings/settings.js';
-import {
-  findCall,
-  badAnswer,
-  isAway,
-  PRODUCT_CODES,
-  ProviderRefusal,
-  readAnswer,
-  readObject,
-} from '../transport/provider-answer.js';
-import type { ProviderHttp, ProviderResponse } from '../transport/provider-http.js';
-import { isHttp, isSafe, nameOf, reachable } from './addresses.js';
-import { clientAuthentication } from './client-authentication.js';
-import { usableClaims } from './id-token.js';
+import { badAnswer, findCall, PRODUCT_CODES, readAnswer, readObject } from '../transport/provider-answer.js';
+import type { ProviderHttp, ProviderRequest, ProviderResponse } from '../transport/provider-http.js';
+import { isSafe, nameOf, reachable } from './addresses.js';
+import { authenticate } from './client-authentication.js';
 import { advice, Unsupported } from './unsupported.js';
-import { usedKeys, usedMetadata, usedPushed, usedTokens } from './used-members.js';
+import { textIn, usedKeys, usedMetadata, type Metadata } from './used-members.js';
 
 /** Milliseconds for a document. Several requests may wait for it, so their signals do not end it. */
 const DOCUMENT_MS = 5000;
-const MICROSOFT = new URL('https://login.microsoftonline.com');
 
 /**
  * Fetches the used members of a provider's discovery document.
  * @throws Unsupported if it names another issuer than the settings (OpenID Connect Discovery §4.3)
  */
-export async function discover(
-  http: ProviderHttp,
-  provider: ProviderSettings,
-): Promise<client.ServerMetadata> {
+export async function discover(http: ProviderHttp, provider: ProviderSettings): Promise<Metadata> {
   const answer = await fetchDocument(http, `${provider.url}/.well-known/openid-configuration`);
   if (answer.status !== 200) throw badAnswer('the discovery document is not available', answer);
   const metadata = usedMetadata(readObject(answer));
@@ -45,7 +31,7 @@ export async function discover(
  * Whether an issuer is Microsoft's for many tenants, of which the settings allow some; the ID token names one
  * (docs/providers.md#not-supported).
  */
-function isOfTenants({ url, options }: ProviderSettings, { issuer }: client.ServerMetadata): boolean {
+function isOfTenants({ url, options }: ProviderSettings, { issuer }: Metadata): boolean {
   const template = url?.replace(/\/(?:common|organizations)(?=\/|$)/i, '/{tenantid}');
   return options['tenants'] !== undefined && issuer.includes('{tenantid}') && issuer === template;
 }
@@ -63,117 +49,116 @@ function issuerAdvice(issuer: string, { variables, issuer: name }: ProviderSetti
   return `${found}: set ${url} to ${own} for one tenant, or ${adapter} to microsoft for several`;
 }
 
-/** Fetches the keys of a provider (`jwks_uri`) for logout tokens, which openid-client does not verify. */
+/** Fetches the keys of a provider (`jwks_uri`). @param signal without one, the usual time limit counts */
 export async function fetchKeys(
   http: ProviderHttp,
   provider: ProviderSettings,
-  { jwks_uri: url, issuer }: client.ServerMetadata,
-): Promise<Readonly<Record<string, unknown>>> {
+  { jwks_uri: url, issuer }: Pick<Metadata, 'jwks_uri' | 'issuer'>,
+  signal?: AbortSignal,
+): Promise<JSONWebKeySet> {
   if (url === undefined) throw new Error('the discovery document names no jwks_uri');
   if (!isSafe(url, provider, issuer)) throw new Error('the jwks_uri is not https');
-  const answer = await fetchDocument(http, url);
+  const answer = await fetchDocument(http, url, signal);
   if (answer.status !== 200) throw badAnswer(`the jwks_uri answered with status ${answer.status}`, answer);
   return usedKeys(readObject(answer));
 }
 
 /**
  * Fetches a public document, of any status.
- * @throws an error with the code ETIMEDOUT after the deadline
+ * @throws an error with the code ETIMEDOUT after the usual time limit
  * @public
  */
-export async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderResponse> {
-  const signal = AbortSignal.timeout(DOCUMENT_MS);
+export async function fetchDocument(
+  http: ProviderHttp,
+  url: string,
+  signal?: AbortSignal,
+): Promise<ProviderResponse> {
+  const limit = signal ?? AbortSignal.timeout(DOCUMENT_MS);
   try {
-    const answer = await http.send({ url, signal });
+    const answer = await http.send({ url, signal: limit });
     await tick(); // the connection is free again: the next request needs no handshake
     return answer;
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (signal || !limit.aborted) throw error;
     const late = new Error(`timed out after ${DOCUMENT_MS} ms`);
     throw Object.assign(late, { code: 'ETIMEDOUT', call: findCall(error) });
   }
 }
 
-/**
- * Configures openid-client for one sign-in. The adapter verifies the signature of the ID token (id-token.ts).
- */
-export async function configure(
-  http: ProviderHttp,
-  provider: ProviderSettings,
-  metadata: client.ServerMetadata,
-  signal?: AbortSignal,
-): Promise<client.Configuration> {
-  // oxlint-disable-next-line typescript/no-misused-promises -- the library awaits it
-  const authentication: client.ClientAuth = clientAuthentication(provider, usualMethod(metadata));
-  // Only the library's own discovery compares `iss` of an ID token with the issuer of its `tid`, and only for
-  // Microsoft's address. It is given the document, and sends nothing.
-  const configuration = isOfTenants(provider, metadata)
-    ? await client.discovery(MICROSOFT, provider.clientId, undefined, authentication, {
-        [client.customFetch]: () => Promise.resolve(Response.json(metadata)),
-      })
-    : new client.Configuration(metadata, provider.clientId, undefined, authentication);
-  configuration[client.customFetch] = libraryFetch(http, provider, metadata, signal);
-  // The library's check is all or nothing: libraryFetch decides about each address.
-  if (isHttp(provider.url) || isHttp(metadata.issuer)) client.allowInsecureRequests(configuration);
-  return configuration;
-}
-/** The form if the provider lists it, else Basic, the default of OpenID Connect (Discovery §3). */
-function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: client.ServerMetadata) {
-  return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
+/** Used members of an answer of the token endpoint (RFC 6749 §5.1; OpenID Connect Core §3.1.3.3). */
+export interface Tokens {
+  /** Used as a bearer token only. */
+  readonly accessToken: string | undefined;
+  readonly idToken: string | undefined;
+  readonly refreshToken: string | undefined;
 }
 
-/**
- * Sends the library's requests within the limits of every adapter, and passes on the used members, as JSON.
- */
-function libraryFetch(
-  http: ProviderHttp,
-  provider: ProviderSettings,
-  { jwks_uri: jwksUri, pushed_authorization_request_endpoint: pushedTo, issuer }: client.ServerMetadata,
-  signal?: AbortSignal,
-): client.CustomFetch {
-  const [keysAt, pushedAt] = [jwksUri, pushedTo].map((address) => address && new URL(address).href);
-  return async (url, { method, headers, body, signal: librarySignal }) => {
-    if (!isSafe(url, provider, issuer)) throw new Error('the address of the provider is not https');
-    const answer = await http.send({
-      url,
-      headers,
-      ...(body instanceof URLSearchParams && { body: body.toString() }),
-      signal: signal ?? librarySignal ?? AbortSignal.timeout(DOCUMENT_MS),
-    });
-    await tick(); // as above
-    if (url === pushedAt) {
-      const status = answer.status === 201 ? 200 : answer.status; // RFC 9126 §2.2
-      return Response.json(usedPushed(readAnswer({ ...answer, status }, PRODUCT_CODES)), { status: 201 });
-    }
-    if (method === 'POST')
-      return Response.json(usedTokens(readAnswer(answer, PRODUCT_CODES), provider.clientId));
+/** Asks a provider, for one sign-in or refresh. */
+export class OidcClient {
+  private published?: Promise<JSONWebKeySet>;
+
+  constructor(
+    private readonly http: ProviderHttp,
+    readonly provider: ProviderSettings,
+    readonly metadata: Metadata,
+    private readonly signal?: AbortSignal,
+  ) {}
+
+  /** @throws ProviderRefusal as `readAnswer` */
+  async requestTokens(parameters: Readonly<Record<string, string>>): Promise<Tokens> {
+    const answer = await this.post(this.metadata.token_endpoint, parameters);
+    const members = readAnswer(answer, PRODUCT_CODES);
+    return {
+      accessToken: textIn(members['access_token']),
+      idToken: textIn(members['id_token']),
+      refreshToken: textIn(members['refresh_token']),
+    };
+  }
+
+  /** Pushes the parameters of an authorization request (RFC 9126 §2). @returns its `request_uri` */
+  async push(parameters: Readonly<Record<string, string>>): Promise<string> {
+    const answer = await this.post(this.metadata.pushed_authorization_request_endpoint, parameters);
+    const status = answer.status === 201 ? 200 : answer.status;
+    const uri = textIn(readAnswer({ ...answer, status }, PRODUCT_CODES)['request_uri']);
+    if (uri === undefined) throw badAnswer('the provider answered with no usable request_uri', answer);
+    return uri;
+  }
+
+  async userinfo(accessToken: string): Promise<ProviderResponse> {
+    const headers = {
+      Authorization: `Bearer ${accessToken}`,
+      Accept: 'application/json, application/jwt',
+    };
+    const answer = await this.send(this.metadata.userinfo_endpoint, { headers });
     // The code was valid, so these errors are not the client's fault.
     if (answer.status !== 200) throw badAnswer(`the provider answered with status ${answer.status}`, answer);
-    if (url === keysAt) return Response.json(usedKeys(readObject(answer)));
-    if (/^\s*application\/jwt\s*(?:;|$)/i.test(answer.contentType ?? '')) {
-      return new Response(answer.body, { headers: { 'Content-Type': 'application/jwt' } }); // Core §5.3.2
-    }
-    return Response.json(usableClaims(readObject(answer)));
-  };
-}
-
-/**
- * Returns an error of openid-client without its causes, which contain bodies, claims and tokens; keeps the
- * code of a provider that is away.
- */
-export function withoutSecrets(error: unknown): Error {
-  const texts = new Set<string>();
-  let away: string | undefined;
-  for (let at = error as Error & { code?: unknown }; types.isNativeError(at); at = at.cause as typeof at) {
-    if (at instanceof Unsupported || at instanceof ProviderRefusal) return at;
-    const code = typeof at.code === 'string' ? at.code : at.name;
-    if (isAway({ code })) away ??= code;
-    if (at.name !== 'SyntaxError') texts.add(at.message || code); // the parser quotes the text
+    return answer;
   }
-  const call = findCall(error);
-  return Object.assign(
-    new Error([...texts].join(': ') || 'unknown error'),
-    away !== undefined && { code: away },
-    call !== undefined && { call },
-  );
+
+  /** Fetched for each sign-in: a withdrawn key is rejected at once. */
+  keys(): Promise<JSONWebKeySet> {
+    return (this.published ??= fetchKeys(this.http, this.provider, this.metadata, this.signal));
+  }
+
+  private async post(url: string | undefined, parameters: Readonly<Record<string, string>>) {
+    // The form if the provider lists it, else Basic, the default of OpenID Connect (Discovery §3).
+    const takesForm = this.metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post');
+    const usual = takesForm ? 'client_secret_post' : 'client_secret_basic';
+    const form = new URLSearchParams(parameters);
+    const headers = await authenticate(this.provider, this.metadata, form, usual);
+    return this.send(url, { headers, body: form.toString() });
+  }
+
+  private async send(
+    url = '',
+    request: Pick<ProviderRequest, 'headers' | 'body'>,
+  ): Promise<ProviderResponse> {
+    if (!isSafe(url, this.provider, this.metadata.issuer)) {
+      throw new Error('the address of the provider is not https');
+    }
+    const signal = this.signal ?? AbortSignal.timeout(DOCUMENT_MS);
+    const answer = await this.http.send({ ...request, url, signal });
+    await tick(); // as above
+    return answer;
+  }
 }

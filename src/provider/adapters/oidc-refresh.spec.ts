@@ -106,6 +106,12 @@ describe('the adapter oidc with offline', () => {
     expect(new URLSearchParams(body).get('refresh_token')).toBe('r1');
   });
 
+  it.each([null, '', 7, {}, ['r2']])('has no new refresh token in %j', async (odd) => {
+    stub.token = { refresh_token: odd, expires_in: odd, token_type: odd };
+    await refresh('oidc');
+    expect(rotated).toEqual([]);
+  });
+
   it('keeps a new refresh token although the ID token is refused', async () => {
     stub.token = { refresh_token: 'r2' };
     stub.claims = { aud: 'another' };

@@ -1,8 +1,8 @@
-import type { ServerMetadata } from 'openid-client';
 import type { ProviderSettings } from '../../platform/config/settings/settings.js';
 import { findCall } from '../transport/provider-answer.js';
 import { isSafe, isSafeForBrowsers } from './addresses.js';
 import { usesPkce } from './authorization-request.js';
+import type { Metadata } from './used-members.js';
 
 type Options = ProviderSettings['options'];
 
@@ -80,7 +80,7 @@ const mayPush = ({ par }: Options): boolean => par !== 'off';
 const withoutPkce = (options: Options): boolean => !usesPkce(options, 'on');
 
 /** Whether the parameters are sent to the provider first (RFC 9126). */
-export function usesPar({ par = 'auto' }: Options, metadata: ServerMetadata): boolean {
+export function usesPar({ par = 'auto' }: Options, metadata: Metadata): boolean {
   return par === 'on' || (par === 'auto' && metadata.require_pushed_authorization_requests === true);
 }
 
@@ -106,7 +106,7 @@ const RULES: readonly Rule[] = [
  * finding.
  */
 export function unsupportedIn(
-  metadata: ServerMetadata,
+  metadata: Metadata,
   provider: Pick<ProviderSettings, 'url' | 'options'>,
 ): Error[] {
   const members = metadata as Readonly<Record<string, unknown>>;
@@ -133,7 +133,7 @@ function valuesOf(members: Readonly<Record<string, unknown>>, name: string): str
 }
 
 /** Values of the provider are logged only if they are names. */
-function listNames(values: readonly string[]): string {
+export function listNames(values: readonly string[]): string {
   const names = values.filter((value) => /^[\w -]{1,40}$/.test(value)).slice(0, 10);
   return names.join(', ') || 'no known name';
 }

@@ -1,32 +1,6 @@
-import { accessTokenIn, usedKeys, usedMetadata, usedTokens } from './used-members.js';
-
-const ODD: readonly unknown[] = [null, '', '3600', 7, true, {}, [], ['x'], { a: null }];
+import { usedKeys, usedMetadata } from './used-members.js';
 
 describe('the members that are used', () => {
-  it('of an answer with tokens are two', () => {
-    for (const odd of ODD) {
-      const others = { scope: odd, expires_in: odd, token_type: odd, more: odd };
-      expect(usedTokens({ access_token: 'a', id_token: 'i', ...others }, 'c')).toEqual({
-        access_token: 'a',
-        token_type: 'Bearer',
-        id_token: 'i',
-        original_id_token: 'i',
-      });
-    }
-  });
-
-  it.each([undefined, null, '', 7, {}, ['a']])('a refresh token is a text, not %j', (refresh_token) => {
-    expect(usedTokens({ access_token: 'a', refresh_token }, 'c')).not.toHaveProperty('refresh_token');
-    expect(usedTokens({ access_token: 'a', refresh_token: 'r' }, 'c')).toHaveProperty('refresh_token', 'r');
-  });
-
-  it.each([undefined, null, '', 7, {}, ['a']])('of an answer without an access token: %j', (access_token) => {
-    const used = usedTokens({ access_token, id_token: access_token }, 'c') as { access_token: string };
-    expect(Object.keys(used)).toEqual(['access_token', 'token_type']);
-    expect(accessTokenIn(used)).toBeUndefined();
-    expect(accessTokenIn({ access_token: 'a' })).toBe('a');
-  });
-
   it('of a discovery document have the right type, or are left out', () => {
     const good = {
       issuer: 'https://id.example',

@@ -11,6 +11,7 @@ describe('a log line', () => {
     ['no control characters', new Error('a\u0000b\u001fc\u007fd\u009fe\tf'), 's3cret', 'a b c d e f'],
     ['400 characters', new Error('x'.repeat(500)), 's3cret', 'x'.repeat(400)],
     ['no text', { message: 7 }, 's3cret', 'unknown error'],
+    ['a code without a text', { message: '', code: 'ECONNREFUSED' }, 's3cret', 'ECONNREFUSED'],
     ['null', null, 's3cret', 'unknown error'],
   ])('has %s', (_name, error, clientSecret, line) => {
     expect(oneLine(error, providerSettings('acme', { clientSecret }))).toBe(line);

@@ -78,8 +78,10 @@ export function wordsOf(error: unknown, description: unknown, secrets: readonly 
 
 /** Returns the first line of an error's message, without control characters and without the client secret. */
 export function oneLine(error: unknown, { clientSecret }: Pick<ProviderSettings, 'clientSecret'>): string {
-  const { message } = (error ?? {}) as { message?: unknown };
-  const [line] = (typeof message === 'string' ? message : 'unknown error').split('\n', 1);
+  const { message, code } = (error ?? {}) as { message?: unknown; code?: unknown };
+  // Of a host with several addresses, the error of a refused connection has a code only.
+  const [text = 'unknown error'] = [message || code].filter((one) => typeof one === 'string');
+  const [line] = text.split('\n', 1);
   return maskedText(line, [clientSecret], MAX_MESSAGE);
 }
 

@@ -94,7 +94,7 @@ describe('whether a provider is away', () => {
   it.each<[string, unknown, boolean]>([
     ['a refused connection', refused, true],
     ['one below others', new TypeError('a', { cause: new Error('b', { cause: refused }) }), true],
-    ['its time limit', { code: 'OAUTH_TIMEOUT' }, true],
+    ['its time limit', { code: 'ETIMEDOUT' }, true],
     ['that of a connection', { code: 'UND_ERR_CONNECT_TIMEOUT' }, true],
     ['a certificate', { code: 'CERT_HAS_EXPIRED' }, false],
     ['a code that only begins like one', { code: 'ECONNREFUSED_BY_POLICY' }, false],

@@ -96,9 +96,9 @@ export function findCall(error: unknown): ProviderCall | undefined {
   return chain(error).find(({ call }) => call !== undefined)?.call;
 }
 
-/** Codes of Node.js, axios and openid-client. */
+/** Codes of Node.js, axios and undici. */
 const AWAY =
-  /^(?:E(?:CONNREFUSED|CONNRESET|CONNABORTED|HOSTUNREACH|NETUNREACH|NOTFOUND|PIPE|TIMEDOUT|AI_AGAIN)|UND_ERR_(?:CONNECT_TIMEOUT|HEADERS_TIMEOUT|BODY_TIMEOUT|SOCKET)|OAUTH_TIMEOUT)$/;
+  /^(?:E(?:CONNREFUSED|CONNRESET|CONNABORTED|HOSTUNREACH|NETUNREACH|NOTFOUND|PIPE|TIMEDOUT|AI_AGAIN)|UND_ERR_(?:CONNECT_TIMEOUT|HEADERS_TIMEOUT|BODY_TIMEOUT|SOCKET))$/;
 
 /** Whether an error, or one of its causes, means that a provider is away or slow. */
 export function isAway(error: unknown): boolean {

@@ -1,8 +1,6 @@
-import { clientCredentialsGrant } from 'openid-client';
 import type { ProviderSettings } from '../../../platform/config/providers/provider-settings.js';
 import { isObject } from '../../../platform/http/parameters/json.js';
-import { configure, discover, withoutSecrets } from '../../../provider/adapters/oidc-client.js';
-import { accessTokenIn } from '../../../provider/adapters/used-members.js';
+import { discover, OidcClient } from '../../../provider/adapters/oidc-client.js';
 import { badAnswer, findCall } from '../../../provider/transport/provider-answer.js';
 import type { ProviderHttp, ProviderRequest } from '../../../provider/transport/provider-http.js';
 import { PUSH, textsIn } from '../verify/transmitter.js';
@@ -33,13 +31,12 @@ export interface Wanted {
 
 /** Gets an access token for the transmitter, by the client of the provider's settings (RFC 6749 §4.4). */
 export async function getToken(http: ProviderHttp, provider: ProviderSettings): Promise<string> {
-  const configuration = await configure(http, provider, await discover(http, provider));
-  const tokens = await clientCredentialsGrant(configuration, { scope: SCOPE }).catch((error: unknown) => {
-    throw withoutSecrets(error);
-  });
-  const token = accessTokenIn(tokens);
-  if (token === undefined) throw new Error('the answer of the token endpoint has no access token');
-  return token;
+  const metadata = await discover(http, provider);
+  const client = new OidcClient(http, provider, metadata, AbortSignal.timeout(CALL_MS));
+  const parameters = { grant_type: 'client_credentials', scope: SCOPE };
+  const { accessToken } = await client.requestTokens(parameters);
+  if (accessToken === undefined) throw new Error('the answer of the token endpoint has no access token');
+  return accessToken;
 }
 
 /** Calls of the stream management (SSF 1.0 §8). Each throws an error with `call` if the status is not 2xx. */

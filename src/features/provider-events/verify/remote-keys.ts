@@ -8,11 +8,11 @@ import {
   UnsecuredJWT,
   type CompactVerifyGetKey,
   type CryptoKey,
+  type JSONWebKeySet,
   type JWTPayload,
 } from 'jose';
 import { OAuthError, type ErrorCode } from '../../../platform/errors/oauth-error.js';
 import type { RateLimits } from '../../../platform/http/rate-limit.js';
-import { withoutSecrets } from '../../../provider/adapters/oidc-client.js';
 
 const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
 /** Pause after a fetch for an unknown key, before the next one: anyone can make up tokens of unknown keys. */
@@ -23,8 +23,7 @@ const FAILURE_PAUSE_MS = 1000; // pause after a failed fetch, in which its error
 export interface Signer {
   readonly issuer: string;
   readonly algorithms: readonly string[];
-  /** Key set (RFC 7517 §5). */
-  readonly keys: Readonly<Record<string, unknown>>;
+  readonly keys: JSONWebKeySet;
 }
 
 /** What a token must have besides a signature. */
@@ -119,7 +118,7 @@ export class RemoteKeys {
       this.failure = undefined;
       return Response.json(keys);
     } catch (error) {
-      throw (this.failure = unavailable(withoutSecrets(error)));
+      throw (this.failure = unavailable(error));
     } finally {
       this.endedAt = performance.now();
     }
@@ -194,7 +193,7 @@ export function countBadToken(limits: RateLimits, code: ErrorCode, address: stri
   };
 }
 
-/** @param cause without secrets @param wait milliseconds until the token may be sent again */
+/** @param wait milliseconds until the token may be sent again */
 function unavailable(cause: unknown, wait = 0): OAuthError {
   return new OAuthError('server_error', 'the keys of the identity provider cannot be had right now', {
     status: 503,
