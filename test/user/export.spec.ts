@@ -92,7 +92,7 @@ describe('the data of a user, as one file', () => {
     expect(response.body).toEqual({
       exported_at: expect.any(String),
       user: view,
-      identity: {},
+      identity: { email: (view as Record<string, unknown>)['email'] },
       claims,
       devices,
       sessions,

@@ -205,8 +205,8 @@ export class OidcAdapter implements ProviderAdapter {
   /** Adds the claims of the userinfo endpoint, if those of the ID token are not enough. */
   private async completed(client: OidcClient, claims: UserClaims, accessToken: string | undefined) {
     const { provider, metadata } = client;
-    const isAsked = accessToken !== undefined && metadata.userinfo_endpoint !== undefined;
-    if (!isAsked || this.isComplete(provider, claims)) return claims;
+    const hasUserinfo = accessToken !== undefined && metadata.userinfo_endpoint !== undefined;
+    if (!hasUserinfo || this.isComplete(provider, claims)) return claims;
     const more = await fetchUserinfo(client, accessToken, claims.sub);
     // One of the two may call the address unverified, the other not mention it, or be older.
     const doubt = isUnverified(more) ? { email_verified: false } : {};

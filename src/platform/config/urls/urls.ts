@@ -100,7 +100,7 @@ export function isThisMachine(url: string): boolean {
   return [ADDRESS, UNSPECIFIED, NAME].some((form) => form.test(hostname));
 }
 
-/** Without `URL.canParse`, which refuses letters like ä after some thousand calls (Node 22). */
+/** Node 22: without `URL.canParse`, which refuses letters like ä after some thousand calls. */
 export function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text);

@@ -40,6 +40,7 @@ function readRoutes(app: Request['app']): ReadonlyMap<string, Route> {
   for (const { route } of app.router.stack) {
     if (!route) continue; // a middleware
     const { path, methods } = route as unknown as { path: string; methods: Record<string, true> };
+    if (path.includes('*')) continue; // it answers paths that do not exist
     const matches = match(path, { sensitive: true, trailing: false, decode: false });
     const known = routes.get(path) ?? { path, methods: new Set(), matches };
     for (const method of Object.keys(methods)) known.methods.add(method.toUpperCase());
