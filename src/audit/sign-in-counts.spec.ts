@@ -1,4 +1,3 @@
-import type { Settings } from '../platform/config/settings/settings.js';
 import type { Clock } from '../platform/database/clock.js';
 import type { Sql } from '../platform/database/sql.js';
 import { SignInCounts } from './sign-in-counts.js';
@@ -8,7 +7,7 @@ it('the hour that has just begun has a count', async () => {
   const counts = new SignInCounts(
     { query: () => Promise.resolve([]) } as unknown as Sql,
     { now: () => time } as Clock,
-    { providers: new Map() } as Pick<Settings, 'providers'>,
+    { providers: new Map() },
   );
   await counts.read();
   time += 2000; // sooner than the next reading

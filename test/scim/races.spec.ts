@@ -14,7 +14,7 @@ const PEOPLE = 20;
 const WAITING = `SELECT FROM pg_stat_activity
   WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid() AND query_start < clock_timestamp() - interval '200 ms'`;
 
-/** Requests of a directory at the same time, to two instances. */
+/** Concurrent requests of a directory, to two instances. */
 describe('concurrent requests of a directory', () => {
   const endings = new Endings();
   let here: TestService;

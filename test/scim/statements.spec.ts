@@ -9,7 +9,7 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const TRIES = 3;
 
-/** Statements outside a transaction: those of these tables are the request's, others may be repeated work. */
+/** Statements outside a transaction: statements on these tables are part of the request, others may be repeated work. */
 const OWN = /directory_(users|names|groups|members|states)\b/;
 
 /** How many statements a request of a directory takes; a number that rises is a step that was added. */

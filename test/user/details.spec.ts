@@ -134,8 +134,8 @@ describe('a user, by service key', () => {
     const find = (body: object) => backend().post('/users/sign-out', body);
     await find({ email: email.toUpperCase() }).expect(200, { sessions: 2 });
     await find({ email }).expect(200, { sessions: 0 });
-    await begin(randomUUID()); // somebody else has this address, too
-    // With the sign of kelvin, an address belongs to somebody else.
+    await begin(randomUUID()); // another user has this address, too
+    // With the sign of kelvin, an address belongs to another user.
     await begin(randomUUID(), `\u212a${email}`);
     await find({ email: `k${email}` }).expect(400);
     await begin(randomUUID(), `k${email}`);
