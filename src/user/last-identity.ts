@@ -3,7 +3,7 @@ import type { Claims } from '../identity/claims.js';
 
 /**
  * What the provider said of a user at the last sign-in, beside the profile and the claims of now, which
- * others may change. Absent members: nothing, or as there.
+ * others may change. An absent member is null, false or empty, except `claims`.
  */
 export interface LastIdentity {
   readonly subject?: string;
@@ -13,7 +13,10 @@ export interface LastIdentity {
   readonly hostedDomain?: string | null;
   /** As in Identity. */
   readonly names?: Readonly<Record<string, string | null>>;
-  /** Claims before a cut, and without those that features have laid over. */
+  /**
+   * Claims before a cut, and without those that features have laid over. Absent if nothing but the provider
+   * changes the stored ones: `claimsOfProvider` has them.
+   */
   readonly claims?: Claims;
   /** Claims that features have laid over the provider's: a later change of those does not replace them. */
   readonly overlay?: Claims;

@@ -109,12 +109,14 @@ export const SIGN_IN: Statement = {
       FROM requested AS r
     ),
 
-    -- 6. The others: NOT IN needs all rows of step 5, and so the locks of step 2. (With \`refused IS NULL\`, the planner would expect a single row, and join by loops.)
+    -- 6. The others: NOT IN needs all rows of step 5, and so the locks of step 2. (With \`refused IS NULL\`, the
+    --    planner would expect a single row, and join by loops.)
     admitted AS MATERIALIZED (
       SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM checked WHERE refused IS NOT NULL)
     ),
 
-    -- 7. The profile and the identity as the provider reports them now; the first sign-in of a user whom POST /users has made.
+    -- 7. The profile and the identity as the provider reports them now; the first sign-in of a user whom
+    --    POST /users has made.
     updated_user AS (
       UPDATE users SET username = a.username, email = a.email, avatar_url = a.avatar_url,
         email_key = a.email_key, identity = a.identity, last_seen_at = coalesce(users.last_seen_at, now())

@@ -4,8 +4,6 @@ import { Any, In, MoreThan, type EntityManager, type Repository } from 'typeorm'
 import { DirectoryMember } from './directory-group.entity.js';
 import { noSuchMember } from './group-resource.js';
 
-/** Ids as one parameter: a statement with 30,000 parameters takes the event loop a tenth of a second. */
-
 /** Locks users of a provider in one order. Parameters: the provider, and ids. */
 const LOCK_USERS = `
   SELECT count(*)::int AS found FROM (
