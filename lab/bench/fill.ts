@@ -61,13 +61,13 @@ export async function fillUsers(admin: Client): Promise<void> {
   await admin.query('VACUUM (ANALYZE) users');
 }
 
-/** Inserts those who sign in, with their devices. */
+/** Inserts those who sign in, with their devices; all is as a sign-in has written it, so that the next writes nothing new. */
 async function insertUsers(admin: Client): Promise<void> {
   const numbers = [...Array(SIGN_IN_USERS).keys()];
   const identities = numbers.map(codeOf).map(identityOf);
   await admin.query(
-    `INSERT INTO users (user_id, provider, provider_user_id, username, email)
-     SELECT id, $1, provider_user_id, username, email
+    `INSERT INTO users (user_id, provider, provider_user_id, username, email, identity)
+     SELECT id, $1, provider_user_id, username, email, jsonb_build_object('email', email)
      FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) AS n (id, provider_user_id, username, email)`,
     [
       PROVIDER,

@@ -34,7 +34,7 @@ export function effectiveClaims(provider: Claims, application: Claims): Claims {
 
 /** Whether claims are equal, regardless of the order of names and of lists. */
 export function areSameClaims(one: Claims, other: Claims): boolean {
-  return canonical(one) === canonical(other);
+  return JSON.stringify(one) === JSON.stringify(other) || canonical(one) === canonical(other);
 }
 
 /**

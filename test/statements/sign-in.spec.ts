@@ -174,7 +174,7 @@ describe('the statement of a sign-in', () => {
       expect(await refusalOf(again(first))).toBeNull();
     });
 
-    it('has no bound for a user of step 4: what it sees is of a user who has been removed', async () => {
+    it('has no bound for a user of step 3: what it sees is of a user who has been removed', async () => {
       const signIn = newcomer();
       await fillSessions(idOf(signIn), "'infinity', NULL, NULL"); // left by the removal
       expect(await refusalOf(signIn)).toBeNull();

@@ -16,6 +16,14 @@ export const isFromNetworkOf = (address: string): string =>
 export const MOST_DEVICES = 2000;
 
 /**
+ * Condition on a sign-in of a user without a row: it began before all sessions of the user ended. An end
+ * since the begin of the statement is found after the commit (RecentEnds).
+ */
+const HAS_ENDED_WITHOUT_ROW = `EXISTS (
+        SELECT FROM logout_tokens WHERE token_hash = sha256(convert_to(requested.user_id::text, 'UTF8'))
+          AND expires_at >= to_timestamp(requested_at + ${REMEMBERED_S}))`;
+
+/**
  * Writes sign-ins of different users. Parameters: `lock_timeout` or NULL, `Settings.channelHistory`,
  * `Settings.auditRetentionDays`, and the sign-ins (toArrays).
  *
@@ -39,7 +47,8 @@ export const SIGN_IN: Statement = {
     ),
 
     -- 2. Lock the users who exist. ORDER BY comes before the locks (SELECT, The Locking Clause), and the rows
-    --    are as they are after the wait for the lock (13.2.1).
+    --    are as they are after the wait for the lock (13.2.1), so with the end of all sessions that it waited
+    --    for (docs/development.md#ends-of-sessions).
     locked_user AS MATERIALIZED (
       SELECT user_id, claims_version, application_claims IS NOT NULL AS has_application_claims, suspended_at,
         sessions_ended_at, last_seen_at IS NULL AS is_new
@@ -47,20 +56,7 @@ export const SIGN_IN: Statement = {
       ORDER BY user_id FOR NO KEY UPDATE
     ),
 
-    -- 3. Those that began before all sessions of the user ended (docs/development.md#ends-of-sessions).
-    --    Step 2 waits for such an end, and reads what it has written to the row (13.2.1). Of a user without a
-    --    row, an end since the begin of this statement is found after the commit (RecentEnds).
-    ended AS MATERIALIZED (
-      SELECT user_id FROM requested JOIN locked_user USING (user_id)
-      WHERE sessions_ended_at >= to_timestamp(requested_at)
-      UNION ALL
-      SELECT user_id FROM requested
-      WHERE user_id NOT IN (SELECT user_id FROM locked_user) AND EXISTS (
-        SELECT FROM logout_tokens WHERE token_hash = sha256(convert_to(user_id::text, 'UTF8'))
-          AND expires_at >= to_timestamp(requested_at + ${REMEMBERED_S}))
-    ),
-
-    -- 4. Create the others, once all locks of step 2 are taken: NOT IN needs all of its rows. (Claims of the
+    -- 3. Create the others, once all locks of step 2 are taken: NOT IN needs all of its rows. (Claims of the
     --    application belonged to a user who has been removed since.)
     created_user AS (
       INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url, email_key,
@@ -68,54 +64,55 @@ export const SIGN_IN: Statement = {
       SELECT user_id, provider, provider_user_id, username, email, avatar_url, email_key, identity,
         provider_claims, claims, claims_version
       FROM requested
-      WHERE user_id NOT IN (SELECT user_id FROM locked_user UNION ALL SELECT user_id FROM ended)
-        AND NOT has_application_claims
+      WHERE user_id NOT IN (SELECT user_id FROM locked_user) AND NOT has_application_claims
+        AND NOT ${HAS_ENDED_WITHOUT_ROW}
       ORDER BY user_id
       ON CONFLICT DO NOTHING -- created by another instance since step 2, perhaps with other claims
       RETURNING user_id
     ),
 
-    -- 5. Why a sign-in is refused: the user is suspended, or signed out since, the user's claims are not the
-    --    token's, or a bound is reached. Not a bound of a user from step 4: this statement sees the sessions and
+    -- 4. Why a sign-in is refused: the user is suspended, or signed out since, the user's claims are not the
+    --    token's, or a bound is reached. Not a bound of a user from step 3: this statement sees the sessions and
     --    devices from before its begin (7.8.4), of a user who has been removed since. The conditions on
     --    sessions are those of the index refresh_tokens_open.
     checked AS MATERIALIZED (
-      SELECT user_id, CASE
-          WHEN user_id IN (SELECT user_id FROM created_user) THEN NULL
-          WHEN user_id IN (SELECT user_id FROM locked_user WHERE suspended_at IS NOT NULL) THEN 'suspended'
-          WHEN user_id IN (SELECT user_id FROM ended) THEN 'signed_out'
+      SELECT requested.user_id, coalesce(l.is_new, true) AS is_new, CASE
+          WHEN requested.user_id IN (SELECT user_id FROM created_user) THEN NULL
+          WHEN l.suspended_at IS NOT NULL THEN 'suspended'
+          WHEN l.sessions_ended_at >= to_timestamp(requested_at) THEN 'signed_out'
+          WHEN l.user_id IS NULL AND ${HAS_ENDED_WITHOUT_ROW} THEN 'signed_out'
           -- The version alone may be equal by chance, if POST /users has created the user just now.
-          WHEN (user_id, claims_version, has_application_claims)
-            NOT IN (SELECT user_id, claims_version, has_application_claims FROM locked_user) THEN 'claims'
+          WHEN (l.claims_version, l.has_application_claims)
+            IS DISTINCT FROM (requested.claims_version, requested.has_application_claims) THEN 'claims'
           WHEN EXISTS (
             SELECT FROM refresh_tokens AS t
-            WHERE t.user_id = r.user_id AND signed_out_at IS NULL
+            WHERE t.user_id = requested.user_id AND signed_out_at IS NULL
               AND expires_at > '-infinity' AND expires_at > now()
             ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1)
             -- Only then without those past their idle end, which the index does not know.
             AND EXISTS (
               SELECT FROM refresh_tokens AS t
-              WHERE t.user_id = r.user_id AND signed_out_at IS NULL
+              WHERE t.user_id = requested.user_id AND signed_out_at IS NULL
                 AND expires_at > '-infinity' AND expires_at > now()
                 AND (idle_ends_at IS NULL OR idle_ends_at > now())
               ORDER BY t.device_id, expires_at OFFSET ${MOST_SESSIONS - 1} LIMIT 1) THEN 'session'
           WHEN device_id IS NOT NULL
             AND EXISTS (
-              SELECT FROM devices AS d WHERE d.user_id = r.user_id OFFSET ${MOST_DEVICES - 1} LIMIT 1)
+              SELECT FROM devices AS d WHERE d.user_id = requested.user_id OFFSET ${MOST_DEVICES - 1} LIMIT 1)
             AND NOT EXISTS (
-              SELECT FROM devices AS d WHERE d.user_id = r.user_id AND d.device_id = r.device_id)
+              SELECT FROM devices AS d WHERE d.user_id = requested.user_id AND d.device_id = requested.device_id)
             THEN 'device'
         END AS refused
-      FROM requested AS r
+      FROM requested LEFT JOIN locked_user AS l USING (user_id)
     ),
 
-    -- 6. The others: NOT IN needs all rows of step 5, and so the locks of step 2. (With \`refused IS NULL\`, the
+    -- 5. The others: NOT IN needs all rows of step 4, and so the locks of step 2. (With \`refused IS NULL\`, the
     --    planner would expect a single row, and join by loops.)
     admitted AS MATERIALIZED (
       SELECT * FROM requested WHERE user_id NOT IN (SELECT user_id FROM checked WHERE refused IS NOT NULL)
     ),
 
-    -- 7. The profile and the identity as the provider reports them now; the first sign-in of a user whom
+    -- 6. The profile and the identity as the provider reports them now; the first sign-in of a user whom
     --    POST /users has made.
     updated_user AS (
       UPDATE users SET username = a.username, email = a.email, avatar_url = a.avatar_url,
@@ -127,7 +124,7 @@ export const SIGN_IN: Statement = {
       RETURNING users.user_id
     ),
 
-    -- 8. The words by which the search finds users with another profile. The lock of step 2 guards them.
+    -- 7. The words by which the search finds users with another profile. The lock of step 2 guards them.
     word AS (
       SELECT user_id, word FROM admitted, unnest(string_to_array(word_keys, E'\\n')) AS word
       WHERE user_id IN (SELECT user_id FROM created_user UNION ALL SELECT user_id FROM updated_user)
@@ -141,7 +138,7 @@ export const SIGN_IN: Statement = {
       INSERT INTO user_words (user_id, word) SELECT user_id, word FROM word ON CONFLICT DO NOTHING
     ),
 
-    -- 9. The device, if one is named; what the client leaves out stays. Locked in the order of the keys: the
+    -- 8. The device, if one is named; what the client leaves out stays. Locked in the order of the keys: the
     --    manual does not promise the order of INSERT … SELECT … ORDER BY, so a test checks it.
     --    \`facts\`: docs/realtime.md#what-the-service-sends
     device AS (
@@ -160,7 +157,7 @@ export const SIGN_IN: Statement = {
       )::text AS facts
     ),
 
-    -- 10. The next offset of the user's channel. The row is locked until the commit (13.3.2), so offsets become
+    -- 9. The next offset of the user's channel. The row is locked until the commit (13.3.2), so offsets become
     --     visible in order. ORDER BY needs all devices, so no channel is locked before the last device.
     counter AS (
       INSERT INTO channels (user_id, last_offset) SELECT user_id, 1 FROM device ORDER BY user_id
@@ -168,7 +165,7 @@ export const SIGN_IN: Statement = {
       RETURNING user_id, last_offset
     ),
 
-    -- 11. The event for the user's other devices, at the offset that step 10 returns.
+    -- 10. The event for the user's other devices, at the offset that step 9 returns.
     device_event AS (
       INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
       SELECT user_id, last_offset, gen_random_uuid(), 'device.signed_in', facts, NULL, now(),
@@ -177,8 +174,8 @@ export const SIGN_IN: Statement = {
       RETURNING user_id, id, event_offset, data, sent_at
     ),
 
-    -- 12. Trim the history now and then: with more users at once, fewer events of each. It does not see the
-    --     event of step 11 (7.8.4).
+    -- 11. Trim the history now and then: with more users at once, fewer events of each. It does not see the
+    --     event of step 10 (7.8.4).
     trimmed AS (
       DELETE FROM channel_events AS e
       USING (
@@ -190,7 +187,7 @@ export const SIGN_IN: Statement = {
         (SELECT min(event_offset) + c.most FROM channel_events AS oldest WHERE oldest.user_id = c.user_id))
     ),
 
-    -- 13. The session: a new row, for which nothing waits.
+    -- 12. The session: a new row, for which nothing waits.
     session AS (
       INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt,
         provider_subject, provider_session, id_token, auth_time, address, user_agent, idle_ends_at,
@@ -203,22 +200,21 @@ export const SIGN_IN: Statement = {
       FROM admitted
     ),
 
-    -- 14. Its access token; the key is that of the DPoP proof, if there is one. The counts are equal, and known
-    --     when step 10 has locked the last channel: else two statements with equal proofs could wait for each
-    --     other's channel and token.
+    -- 13. Its access token; the key is that of the DPoP proof, if there is one. The count is known when
+    --     step 9 has locked the last channel: else two statements with equal proofs could wait for each other's
+    --     channel and token.
     access_token AS (
       INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
       SELECT user_id, session_id, jti, to_timestamp(token_expires_at), token
-      FROM admitted WHERE (SELECT count(*) FROM counter) = (SELECT count(*) FROM device)
+      FROM admitted WHERE (SELECT count(*) FROM counter) >= 0
       ORDER BY user_id, jti
     ),
 
-    -- 15. What is new about the sign-in, by the rows from before this statement (7.8.4): of concurrent sign-ins
+    -- 14. What is new about the sign-in, by the rows from before this statement (7.8.4): of concurrent sign-ins
     --     from one new network, each says so. \`OFFSET 0\`: by an index, even if the table was empty at planning.
     news AS MATERIALIZED (
-      SELECT user_id,
-        CASE WHEN user_id IN (SELECT user_id FROM created_user UNION SELECT user_id FROM locked_user WHERE is_new)
-          THEN '${FIRST_SIGN_IN}' END AS reason,
+      SELECT user_id, session_id, device_id, provider, provider_user_id, address, user_agent, request_id,
+        CASE WHEN user_id IN (SELECT user_id FROM checked WHERE is_new) THEN '${FIRST_SIGN_IN}' END AS reason,
         CASE WHEN $3 > 0 AND device_id IS NOT NULL THEN NOT EXISTS (
           SELECT FROM devices AS d WHERE d.user_id = a.user_id AND d.device_id = a.device_id
             AND d.last_seen_at > now() - make_interval(days => $3) OFFSET 0) END AS new_device,
@@ -228,13 +224,13 @@ export const SIGN_IN: Statement = {
       FROM admitted AS a
     ),
 
-    -- 16. The event of the audit trail, with the id of the session.
+    -- 15. The event of the audit trail, with the id of the session.
     audit_event AS (
       INSERT INTO audit_events (user_id, id, event, result, reason, session_id, device_id, provider,
         provider_user_id, address, user_agent, actor_type, request_id, new_device, new_network)
       SELECT user_id, session_id, 'sign_in', 'ok', reason, session_id, device_id, provider,
         provider_user_id, address, user_agent, 'user', request_id, new_device, new_network
-      FROM admitted JOIN news USING (user_id) WHERE $3 > 0
+      FROM news WHERE $3 > 0
     )
 
     SELECT user_id AS "userId", NULL AS refused, reason, new_device AS "newDevice",
