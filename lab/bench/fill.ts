@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, randomUUID, type JsonWebKey } from 'node:crypto';
+import { createHash, randomUUID, type JsonWebKey } from 'node:crypto';
 import type { Client } from 'pg';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { MIGRATIONS } from '../../src/entities.js';
@@ -9,6 +9,7 @@ import {
   parseRefreshToken,
 } from '../../src/token/refresh/refresh-token.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
+import { makeKeyPair } from '../../src/token/keys/key-cipher.js';
 import { FLOOR_SCHEMA } from './floors/schema.js';
 import type { BoundSession } from './load/refresh-with-proof.script.js';
 import { codeOf, deviceIdOf, identityOf, PROVIDER, SIGN_IN_USERS } from './names.js';
@@ -102,7 +103,7 @@ function newTokens(count: number, bound: boolean): string[] {
 
 /** A key, and the thumbprint of its public part (RFC 7638). */
 function newKey(): { key: JsonWebKey; jkt: Buffer } {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { privateKey } = makeKeyPair();
   const key = privateKey.export({ format: 'jwk' });
   const { crv, kty, x, y } = key;
   return { key, jkt: createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest() };

@@ -26,6 +26,14 @@ export interface Use {
   readonly latestEnd: number;
 }
 
+interface Group {
+  readonly previous: number;
+  readonly begun: number;
+  readonly ended: number;
+  readonly next: number;
+  readonly signIns: number;
+}
+
 /** Ends of sessions by idle time and by the number of sessions. */
 export class Ends {
   /** By session, in the order in which they began. */
@@ -107,14 +115,20 @@ export class Ends {
     });
   }
 
-  /** Sign-ins of a user that overlap each other, and when the next one began. */
-  *groups(user: string): Generator<{ begun: number; ended: number; next: number; signIns: number }> {
+  /** Sign-ins of a user that overlap each other, when those before had ended, and when the next one began. */
+  *groups(user: string): Generator<Group> {
     const all = this.signIns.get(user) ?? [];
-    for (let i = 0, first = 0; i < all.length; first = i) {
-      let ended = -Infinity;
+    for (let i = 0, first = 0, ended = -Infinity; i < all.length; first = i) {
+      const previous = ended;
       do ended = Math.max(ended, latestEffect(all[i]!, this.disturbances));
       while (++i < all.length && all[i]!.begun <= ended);
-      yield { begun: all[first]!.begun, ended, next: all[i]?.begun ?? Infinity, signIns: i - first };
+      yield {
+        previous,
+        begun: all[first]!.begun,
+        ended,
+        next: all[i]?.begun ?? Infinity,
+        signIns: i - first,
+      };
     }
   }
 

@@ -10,7 +10,7 @@ import { check } from './checker.js';
 import { edited, editedWithLimits } from './edits.js';
 import { LIMITS, toEnv } from './limits.js';
 import { planFaults } from './plan.js';
-import { PLANTS } from './plants.js';
+import { PLANTED_STATEMENTS, PLANTS } from './plants.js';
 import { Recorder } from './recorder.js';
 import { runHistory, type RunOptions } from './run.js';
 import type { Violation } from './violation.js';
@@ -40,6 +40,15 @@ const WITH_LIMITS: RunOptions = {
   limits: LIMITS,
 };
 const PLANTED: RunOptions = { ...SHORT, pauseMs: 20, seconds: 6, level: 0 };
+/** Each user has one client, which knows all sessions of the user. */
+const PLANTED_WITH_LIMITS: RunOptions = {
+  ...PLANTED,
+  people: 9,
+  users: 9,
+  seconds: 15,
+  faults: [],
+  limits: LIMITS,
+};
 
 /** One half of a long run, with Redis or with limits; its last quarter is without faults. */
 function long(duration: number, redis: boolean): RunOptions {
@@ -111,7 +120,7 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
 );
 
 /** The same on two instances, with a fault that the checker has to find. */
-(minutes ? describe.skip : describe)('a planted fault', () => {
+describe('a planted fault', () => {
   let world: World;
   beforeAll(async () => {
     world = await World.start({ redis: false, instances: 2, env: ENV });
@@ -137,6 +146,32 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
       const found = check(recorder.entries).violations.map(textOf);
       report(name, `${found.filter((text) => plant.finds.test(text)).length} of ${found.length} violations`);
       expect(found).toContainEqual(expect.stringMatching(plant.finds));
+    },
+  );
+});
+
+/** The same in a statement of the service. */
+describe('a fault planted in a statement', () => {
+  it.each(PLANTED_STATEMENTS.map((plant, i) => [plant.name, plant, i] as const))(
+    'is found: %s',
+    async (name, { finds, sql }, i) => {
+      const recorder = new Recorder(join(CACHE, 'history-planted.jsonl'));
+      const NODE_OPTIONS = `--import=${new URL('rewrite-sql.mjs', import.meta.url).href}`;
+      const planted = { NODE_OPTIONS, PLANTED_SQL: JSON.stringify(sql) };
+      const world = await World.start({
+        redis: false,
+        instances: 2,
+        env: { ...ENV, ...toEnv(LIMITS), ...planted },
+      });
+      try {
+        await runHistory(world, recorder, { ...PLANTED_WITH_LIMITS, seed: seed + i });
+      } finally {
+        await world.stop();
+        await recorder.close();
+      }
+      const found = check(recorder.entries, LIMITS).violations.map(textOf);
+      report(name, `${found.filter((text) => finds.test(text)).length} of ${found.length} violations`);
+      expect(found).toContainEqual(expect.stringMatching(finds));
     },
   );
 });

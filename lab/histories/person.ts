@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type Shared } from './client.js';
 import type { HeldSession, HeldToken } from './ledger.js';
+import { UNWRITTEN_MS } from './ends.js';
 import { drawIdleFor, type Limits } from './limits.js';
 import { Listener, type Owner } from './listener.js';
 import type { TokenName } from './operation.js';
@@ -33,11 +34,21 @@ const MIX = {
   signOutUser: 0.6,
   removeDevice: 0.6,
   signInAtOnce: 0,
+  leave: 0,
 };
 /** With a limit of sessions a sign-in ends another session. */
-const MIX_WITH_LIMITS: typeof MIX = { ...MIX, signIn: 2, signInTwice: 1, refresh: 40, signInAtOnce: 1.5 };
+const MIX_WITH_LIMITS: typeof MIX = {
+  ...MIX,
+  signIn: 2,
+  signInTwice: 1,
+  refresh: 40,
+  signInAtOnce: 1.5,
+  leave: 1,
+};
 /** Sign-ins at one time: more than the limit. */
 const AT_ONCE = 5;
+/** Milliseconds in which a session is not used whose client reports that its idle end is a second away. */
+const LEFT_MS = UNWRITTEN_MS + 2000;
 
 export interface PersonOptions extends Shared {
   readonly name: string;
@@ -63,6 +74,7 @@ export class Person implements Owner {
   private readonly listenerClient: Client;
   private readonly listenerRandom: Random;
   private readonly idleRandom: Random;
+  private readonly left: Promise<void>[] = [];
 
   constructor(private readonly options: PersonOptions) {
     const { name, urls, recorder, seed } = options;
@@ -94,6 +106,7 @@ export class Person implements Owner {
 
   /** Leaves it with a session that lives, so that its listener can get all that there is. */
   async settle(): Promise<void> {
+    await Promise.all(this.left);
     for (let alive = false; !alive;) {
       for (const session of this.sessions.slice()) await this.refresh(session, 0);
       alive = this.sessions.length > 0;
@@ -115,9 +128,12 @@ export class Person implements Owner {
         return this.signIn([client, new Client(this.options, `${client.name} rival`)]);
       case 'signInAtOnce': {
         const others = Array.from({ length: AT_ONCE }, (_, i) => `${client.name} other ${i}`);
+        await this.refreshAll(); // which of them lived before is known, and which lives after
         await Promise.all(others.map((name) => this.signIn([new Client(this.options, name)])));
-        return;
+        return this.refreshAll();
       }
+      case 'leave':
+        return void this.left.push(this.leave(session));
       case 'refresh':
         return this.refresh(session);
       case 'read':
@@ -180,6 +196,25 @@ export class Person implements Owner {
     if (outcome === 'refused') this.drop([session]);
     // The one before stays good as well.
     if (outcome === 'ok' && this.random.chance(0.1)) await this.read(before);
+  }
+
+  private async refreshAll(): Promise<void> {
+    await Promise.all(this.sessions.slice().map((session) => this.refresh(session, 0)));
+  }
+
+  /** Leaves a session until after its idle end; then it comes back to it, or revokes it and looks whether a token is accepted. */
+  private async leave(session: HeldSession): Promise<void> {
+    const { client, options, idleRandom } = this;
+    const instance = (): number => idleRandom.below(options.calls.instances);
+    this.drop([session]);
+    await client.refresh(instance(), session, 0);
+    const { token } = session;
+    if ((await client.refresh(instance(), session, options.limits!.idleTtl - 1)) !== 'ok') return;
+    await delay(LEFT_MS);
+    if (idleRandom.chance(0.5)) return void (await client.refresh(instance(), session));
+    if ((await client.revoke(instance(), session)) !== 'ok') return;
+    await client.use(instance(), token);
+    await client.introspect(instance(), token);
   }
 
   private drawIdleFor(): number | undefined {

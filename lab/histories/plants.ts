@@ -19,6 +19,12 @@ export interface Plant {
   readonly faults?: readonly FaultName[];
 }
 
+/** A fault in a statement of a service with limits. */
+export interface PlantedStatement extends Pick<Plant, 'name' | 'finds'> {
+  /** In the statement's text: regular expression, and what replaces the match. */
+  readonly sql: readonly [pattern: string, replacement: string];
+}
+
 /** Remembers the first answer for each key, and repeats it. */
 function cached(path: string, keyOf: (asked: Parameters<Lie>[1]) => unknown): Lie {
   const first = new Map<unknown, Parameters<Lie>[2]>();
@@ -72,5 +78,23 @@ export const PLANTS: readonly Plant[] = [
     name: 'the verifier ignores changed claims',
     finds: /^wrong claims: verify shows claims .* after the answer/,
     spy: () => jest.spyOn(ChangedClaims.prototype, 'replacing').mockReturnValue(undefined),
+  },
+];
+
+export const PLANTED_STATEMENTS: readonly PlantedStatement[] = [
+  {
+    name: 'a refresh does not check the stored idle end',
+    finds: /^accepted after its end: refresh .* after its idle end/,
+    sql: [String.raw`session\.idle_ends_at <= now\(\) OR `, ''],
+  },
+  {
+    name: 'a revocation does not find a session past its idle end',
+    finds: /^accepted after its end: (?:use|introspect) .* signed out/,
+    sql: ['"isIdle"[^]*$', '$& AND (idle_ends_at IS NULL OR idle_ends_at > now())'],
+  },
+  {
+    name: 'sign-outs do not lock the user',
+    finds: /^ended for no reason: \d+ of \d+ sessions/,
+    sql: ['^(SELECT provider FROM users WHERE .*) FOR NO KEY UPDATE$', '$1'],
   },
 ];

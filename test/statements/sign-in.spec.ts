@@ -41,9 +41,9 @@ describe('the statement of a sign-in', () => {
 
   it.each([
     ['2. `locked_user` locks users', 'users'],
-    ['9. `device` locks devices', 'devices'],
-    ['10. `counter` locks channels', 'channels'],
-    ['14. `access_token` locks proofs', 'access_tokens'],
+    ['8. `device` locks devices', 'devices'],
+    ['9. `counter` locks channels', 'channels'],
+    ['13. `access_token` locks proofs', 'access_tokens'],
   ])(
     '%s in the order of the keys, after what comes before and before what comes later',
     async (_step, table) => {
@@ -91,7 +91,7 @@ describe('the statement of a sign-in', () => {
     );
   });
 
-  it('3. `ended` refuses a sign-in during which all sessions of the user end', async () => {
+  it('4. `checked` refuses a sign-in during which all sessions of the user end', async () => {
     const first = newcomer();
     await execute([first]);
     const end = 'UPDATE users SET sessions_ended_at = now() WHERE user_id = $1';
@@ -101,7 +101,7 @@ describe('the statement of a sign-in', () => {
     expect(await refusalOf(again(first, { requestedAt: Date.now() + DAY_MS }))).toBeNull();
   });
 
-  it('3. `ended` finds an end of a user without a row', async () => {
+  it('4. `checked` finds an end of a user without a row', async () => {
     const signIn = newcomer();
     const name = createHash('sha256').update(idOf(signIn)).digest();
     await insert('logout_tokens', { token_hash: name, expires_at: 'infinity' });
@@ -109,7 +109,7 @@ describe('the statement of a sign-in', () => {
     expect(await rowsOf('users', signIn)).toEqual([]);
   });
 
-  it('4. `created_user` creates a user, unless another instance has done so concurrently', async () => {
+  it('3. `created_user` creates a user, unless another instance has done so concurrently', async () => {
     const signIn = newcomer();
     expect(await refusalOf(signIn)).toBeNull();
     expect(await rowsOf('users', signIn)).toMatchObject([
@@ -125,7 +125,7 @@ describe('the statement of a sign-in', () => {
     expect(await rowsOf('refresh_tokens', other)).toEqual([]);
   });
 
-  it('5. `checked` and 6. `admitted`: a refused sign-in writes nothing, the others are written', async () => {
+  it('4. `checked` and 5. `admitted`: a refused sign-in writes nothing, the others are written', async () => {
     const [suspended, other, changed, good] = [newcomer(), newcomer(), newcomer(), newcomer()];
     await execute([suspended, other, changed, good]);
     await run('UPDATE users SET suspended_at = now() WHERE user_id = $1', [idOf(suspended)]);
@@ -144,7 +144,7 @@ describe('the statement of a sign-in', () => {
     expect(await rowsOf('users', unknown)).toEqual([]);
   });
 
-  describe('5. `checked`', () => {
+  describe('4. `checked`', () => {
     const fillSessions = (userId: string, columns: string) =>
       run(
         `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, idle_ends_at, signed_out_at)
@@ -185,7 +185,7 @@ describe('the statement of a sign-in', () => {
     identity: parseIdentity({ provider_user_id: username, username, email: `${username}@example.org` }),
   });
 
-  it('7. `updated_user` has the profile of now, and its first sign-in', async () => {
+  it('6. `updated_user` has the profile of now, and its first sign-in', async () => {
     const first = newcomer();
     await insert(
       'users',
@@ -203,7 +203,7 @@ describe('the statement of a sign-in', () => {
     ]);
   });
 
-  it('8. `word`, `former_word` and `new_word` follow the profile', async () => {
+  it('7. `word`, `former_word` and `new_word` follow the profile', async () => {
     const [first, other] = [newcomer(named('Ada Lovelace')), newcomer(named('Bo'))];
     const text = 'SELECT word FROM user_words WHERE user_id = $1 ORDER BY 1';
     const words = async (signIn: SignIn) => (await run(text, [idOf(signIn)])).map(({ word }) => word);
@@ -218,7 +218,7 @@ describe('the statement of a sign-in', () => {
     expect(await words(first)).toEqual(['ADA BYRON', 'BYRON ADA']); // words that stay are not written again
   });
 
-  it('9. `device` keeps what the client leaves out', async () => {
+  it('8. `device` keeps what the client leaves out', async () => {
     const first = newcomer({ deviceName: 'Laptop', userAgent: 'Browser' });
     await execute([first]);
     await run("UPDATE devices SET last_seen_at = 'epoch' WHERE user_id = $1", [idOf(first)]);
@@ -232,7 +232,7 @@ describe('the statement of a sign-in', () => {
     expect(await rowsOf('channels', without)).toEqual([]);
   });
 
-  it('10. `counter` takes the next offset, for 11. `device_event`', async () => {
+  it('9. `counter` takes the next offset, for 10. `device_event`', async () => {
     const first = newcomer();
     await execute([first]);
     const push = 'UPDATE channels SET last_offset = last_offset + 1 WHERE user_id = $1';
@@ -247,7 +247,7 @@ describe('the statement of a sign-in', () => {
     expect(events[1]).toMatchObject({ id: row!['id'], data: row!['data'], sent_at: row!['sent_at'] });
   });
 
-  it('12. `trimmed` are events beyond the history, at every hundredth offset', async () => {
+  it('11. `trimmed` are events beyond the history, at every hundredth offset', async () => {
     const first = newcomer();
     await execute([first]);
     await run('UPDATE channels SET last_offset = 98 WHERE user_id = $1', [idOf(first)]);
@@ -263,7 +263,7 @@ describe('the statement of a sign-in', () => {
     expect(offsets.toSorted((a, b) => a - b)).toEqual([97, 98, 99, 100]);
   });
 
-  it('13. `session` ends with the session at the provider, if that is earlier', async () => {
+  it('12. `session` ends with the session at the provider, if that is earlier', async () => {
     const at = Math.floor(Date.now() / 1000) + 600;
     const [first, bounded] = [
       newcomer({ refreshTokenTtl: 3600, idleTtl: 60 }),
@@ -288,7 +288,7 @@ describe('the statement of a sign-in', () => {
     });
   });
 
-  it('14. `access_token` needs all rows of `counter`: the plan says so', async () => {
+  it('13. `access_token` needs all rows of `counter`: the plan says so', async () => {
     const plan = (await run(`EXPLAIN (GENERIC_PLAN) ${SIGN_IN.text}`))
       .map((row) => row['QUERY PLAN'])
       .join('\n');
@@ -296,7 +296,7 @@ describe('the statement of a sign-in', () => {
     expect(member).toContain('CTE Scan on counter');
   });
 
-  it('14. `access_token`: a used proof fails the statement as a whole', async () => {
+  it('13. `access_token`: a used proof fails the statement as a whole', async () => {
     const [first, other] = [newcomer(), newcomer()];
     await execute([first]);
     const { accessToken } = first;
@@ -308,7 +308,7 @@ describe('the statement of a sign-in', () => {
     origin: { address, userAgent: null, requestId: null, actor: { type: 'user' } },
   });
 
-  it('15. `news` are by the rows from before the statement', async () => {
+  it('14. `news` are by the rows from before the statement', async () => {
     const first = newcomer(from('192.0.2.7'));
     expect(await execute([first])).toMatchObject([
       { reason: 'first sign-in', newDevice: true, newNetwork: true },
@@ -324,7 +324,7 @@ describe('the statement of a sign-in', () => {
     ]);
   });
 
-  it('16. `audit_event` is written with the session, unless the trail is off', async () => {
+  it('15. `audit_event` is written with the session, unless the trail is off', async () => {
     const [first, other] = [newcomer(from('192.0.2.7')), newcomer()];
     await execute([first]);
     expect(await rowsOf('audit_events', first)).toMatchObject([

@@ -1,4 +1,5 @@
-import { createHash, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
+import { createHash, randomUUID, sign, type KeyObject } from 'node:crypto';
+import { makeKeyPair } from '../../src/token/keys/key-cipher.js';
 
 export interface ProofParts {
   /** Members that replace or extend the header; undefined removes one. */
@@ -14,7 +15,7 @@ export class ClientKey {
   readonly jwk: Readonly<Record<string, string>>;
 
   constructor() {
-    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const { publicKey, privateKey } = makeKeyPair();
     this.privateKey = privateKey;
     this.jwk = publicKey.export({ format: 'jwk' }) as Record<string, string>;
   }

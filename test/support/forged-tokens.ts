@@ -1,11 +1,5 @@
-import {
-  createHmac,
-  generateKeyPairSync,
-  randomUUID,
-  sign,
-  type KeyObject,
-  createPublicKey,
-} from 'node:crypto';
+import { createHmac, randomUUID, sign, type KeyObject, createPublicKey } from 'node:crypto';
+import { makeKeyPair } from '../../src/token/keys/key-cipher.js';
 import { makeSigningKey, reissue, type SigningKey } from './signing-key.js';
 
 type Json = Record<string, unknown>;
@@ -60,7 +54,7 @@ export function* mutantsOf({
   }
 
   // Another key, or a header that brings or names one.
-  const foreign = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const foreign = makeKeyPair();
   const jwk = foreign.publicKey.export({ format: 'jwk' });
   yield ['signed by another key', signed(header, claims, foreign.privateKey)];
   const extras: Json[] = [

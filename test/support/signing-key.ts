@@ -1,4 +1,5 @@
-import { generateKeyPairSync, sign, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { sign, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { makeKeyPair } from '../../src/token/keys/key-cipher.js';
 
 /** With which a provider signs its tokens. */
 export interface SigningKey {
@@ -7,7 +8,7 @@ export interface SigningKey {
 }
 
 export function makeSigningKey(kid: string): SigningKey {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { privateKey } = makeKeyPair();
   return { privateKey, jwk: { ...privateKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' } };
 }
 

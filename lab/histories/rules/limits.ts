@@ -125,12 +125,12 @@ function* tooManyEnded(
   const isOfLimit = (session: string, by: number): boolean =>
     !sessions.mayBeSignedOut(session, by) && !ends.mayBeIdle(session, by);
   for (const [user] of ends.signIns) {
-    for (const { begun, ended, next, signIns } of ends.groups(user)) {
+    for (const { previous, begun, ended, next, signIns } of ends.groups(user)) {
       const live = ends.liveAt(user, { begun }, ended);
       const gone = live.flatMap(({ issued }) => {
         const end = issued && refused.get(issued.session);
-        // Not one that an earlier sign-in has ended.
-        const wasLive = end && sessions.lives.get(end.session)!.lastAlive >= begun;
+        // Not one that an earlier sign-in may have ended.
+        const wasLive = end && sessions.lives.get(end.session)!.lastAlive > previous;
         const isGone = wasLive && end.ended < next;
         return isGone && isOfLimit(end.session, end.ended) ? [end] : [];
       });

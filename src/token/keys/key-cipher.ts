@@ -1,5 +1,4 @@
-import type { KeyObject } from 'node:crypto';
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { SecretBox, type SecretKey } from '../../platform/config/secrets/secret-key.js';
 import type { StoredKey } from './key-life.js';
 
@@ -10,6 +9,22 @@ export class UnreadableKey extends Error {
   constructor(readonly kid: string) {
     super(`Signing key ${kid} cannot be decrypted: SECRET_KEY is not the one it was stored with.`);
   }
+}
+
+/**
+ * Makes an EC key pair, by way of its encoded form: in Node.js 20, `export()` of a generated key hangs for
+ * ever if garbage collection meets its generator meanwhile (both lock one mutex).
+ */
+export function makeKeyPair(): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { format: 'der', type: 'pkcs8' },
+    publicKeyEncoding: { format: 'der', type: 'spki' },
+  });
+  return {
+    privateKey: createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' }),
+    publicKey: createPublicKey({ key: publicKey, format: 'der', type: 'spki' }),
+  };
 }
 
 export class KeyCipher {

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, LessThan, type EntityManager } from 'typeorm';
 import { systemOrigin, type Origin } from '../../audit/audit-event.js';
@@ -6,7 +6,7 @@ import { AuditStore } from '../../audit/audit.store.js';
 import type { SecretKey } from '../../platform/config/secrets/secret-key.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import type { Sql } from '../../platform/database/sql.js';
-import { KeyCipher, UnreadableKey } from './key-cipher.js';
+import { KeyCipher, makeKeyPair, UnreadableKey } from './key-cipher.js';
 import { isUsable, type KeyLife, type StoredKey, KEY_LIVES, LONGEST_TOKEN_TTL } from './key-life.js';
 import { SigningKey, type PublicJwk } from './signing-key.entity.js';
 
@@ -209,7 +209,7 @@ export class KeyStore {
 
   /** @param delay milliseconds until the first use */
   private async make({ manager, now }: KeyChange, delay: number, origin: Origin): Promise<NewKey> {
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const { privateKey, publicKey } = makeKeyPair();
     const kid = randomUUID();
     const activeAt = new Date(now + delay);
     await manager.insert(SigningKey, {
