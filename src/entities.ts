@@ -8,7 +8,7 @@ import { Instance, Presence } from './channel/presence.entity.js';
 import { Device } from './device/device.entity.js';
 import { LogoutToken } from './token/sessions/logout-token.entity.js';
 import { FEATURES } from './features.js';
-import { Init1700000000000 } from './platform/database/migrations/1700000000000-init.js';
+import { Core1795824000000 } from './platform/database/migrations/1795824000000-core.js';
 import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { Session } from './token/sessions/session.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
@@ -19,7 +19,7 @@ import { VoidClaims } from './user/void-claims.entity.js';
 export { citus as cluster } from './citus/citus.js';
 
 const core = {
-  migrations: [Init1700000000000],
+  migrations: [Core1795824000000],
   entities: [
     User,
     UserWord,

@@ -78,7 +78,7 @@ describe('check-config', () => {
     try {
       const first = await check({ ...env, DATABASE_URL: empty.url });
       expect(first.stdout).toMatch(
-        /^ok +database +PostgreSQL \d+.*; a start applies Init\d+(?:, \w+\d{13})+$/m,
+        /^ok +database +PostgreSQL \d+.*; a start applies Core\d+(?:, \w+\d{13})+$/m,
       );
       expect(await query(empty.url, "SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([]);
 
@@ -145,7 +145,7 @@ describe('check-config', () => {
       return [/^FAIL +database +(.*)$/m.exec(stdout)?.[1], code];
     };
     expect(await seen('ALTER TABLE devices DROP COLUMN device_name')).toEqual([
-      'the database cannot be used: its schema lacks the column devices.device_name; begin with an empty database, or start the version that made this one (docs/maintenance.md#upgrades)',
+      'the database cannot be used: its schema lacks the column devices.device_name; begin with an empty database, or start the version that made this one (docs/versions.md)',
       1,
     ]);
     expect(await seen('DROP TABLE migrations')).toEqual([

@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import type { QueryRunner } from 'typeorm';
+import { MIGRATIONS } from '../../src/entities.js';
 
 const SRC = new URL('../../src/', import.meta.url);
 
@@ -8,7 +11,7 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.includes('/migrations/'));
 
 /** Of 0.1.0, the first release. */
-const FIRST = /\/1700000000\d{3}-/;
+const FIRST = /\/1795824000\d{3}-/;
 
 /** A comment in the statement: the release that stopped using what goes. */
 const UNUSED = /-- unused since \d+\.\d+\.\d+/;
@@ -61,5 +64,38 @@ describe('migrations after the first release', () => {
     ['ALTER TABLE users ALTER COLUMN user_id TYPE text', 'changes a type'],
   ])('must not: %s', (sql, violation) => {
     expect(violationsOf(migration(sql))).toEqual([violation]);
+  });
+});
+
+/** By migration of a released version: hash of its statements. */
+const RELEASED: Readonly<Record<string, string>> = {
+  // 0.1.0
+  Core1795824000000: '187c24cbd3f5be40ce2bc896c78be37a7aed756b6a7a3fce1cd6c6402563588d',
+  DeviceGrant1795824000002: '7ea42e655f922dea7f4af1037d6aa89cfdacfb1581f402e2bab3696ab7a30e89',
+  ProviderEvents1795824000003: 'e5c0e935c263feaa947148935c7d0e7ac0c71b1f7815dfbc6eca2b970ae13f19',
+  Recheck1795824000004: '373af1f7294191649aa1264c5dc0c7e38d1a275ebb8239bb165fac787ca979ec',
+  SampleProvider1795824000005: 'eaa762fbe0a2856fef6dd23e7595de785120ede26f53c04be087790c2dc1d93c',
+  Scim1795824000006: '854662b222718d4e0101c4540fdf5a08c42e972adaa11f7c38004df37d931d7b',
+};
+
+/** Statements of a migration, without comments and differences of white space. */
+async function statementsOf(migration: (typeof MIGRATIONS)[number]): Promise<string> {
+  const statements: string[] = [];
+  const runner = { query: async (text: string) => void statements.push(text) } as unknown as QueryRunner;
+  await new migration().up(runner);
+  return statements.join(';').replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ').trim();
+}
+
+/** A database that a released version has made becomes the one of this version (docs/versions.md). */
+describe('a migration of a released version', () => {
+  it.each(Object.entries(RELEASED))('%s is as it was released', async (name, hash) => {
+    const migration = MIGRATIONS.find((one) => one.name === name);
+    const found =
+      migration &&
+      createHash('sha256')
+        .update(await statementsOf(migration))
+        .digest('hex');
+    const advice = `${name} was released: take the change back, and write another migration`;
+    expect([found, advice]).toEqual([hash, advice]);
   });
 });

@@ -1,7 +1,9 @@
+import { checkConfig } from '../../src/commands/check/check-config.js';
+import { CheckReport } from '../../src/platform/check-report.js';
+import { parseSettings } from '../../src/settings.js';
 import { createDatabase, dump, query, type TestDatabase } from '../support/database.js';
 import { startTestService } from '../support/service.js';
 
-/** As a version from before 0.1.0 leaves it: the first migration was applied, with another text. */
 describe('a database with the schema of another version', () => {
   let database: TestDatabase;
   beforeEach(async () => {
@@ -28,6 +30,19 @@ describe('a database with the schema of another version', () => {
     await expect(startTestService({ DATABASE_URL: database.url })).rejects.toThrow(
       `the database cannot be used: its schema ${difference}; begin with an empty database, or start the version`,
     );
+    expect(await dump(database.url)).toBe(before);
+  });
+
+  it('from before 0.1.0: the start and check-config say what to do, and change nothing', async () => {
+    await query(database.url, "UPDATE migrations SET name = 'Init1700000000000' WHERE name LIKE 'Core%'");
+    const before = await dump(database.url);
+    const what =
+      'the database cannot be used: it is from before 0.1.0; begin with an empty database, or start the version that made this one (docs/versions.md)';
+    await expect(startTestService({ DATABASE_URL: database.url })).rejects.toThrow(what);
+    const report = new CheckReport(() => undefined);
+    const settings = { SECRET_KEY: '5e'.repeat(32), PORT: '1', DATABASE_URL: database.url };
+    await checkConfig(parseSettings(settings), report);
+    expect(report.findings).toContainEqual(expect.objectContaining({ verdict: 'FAIL', seen: what }));
     expect(await dump(database.url)).toBe(before);
   });
 

@@ -30,12 +30,12 @@ describe('a table with the name of one of the directory', () => {
     expect(await check()).toContain(reason);
   });
 
-  it('of a version from before 0.1.0: the start says what to do, and changes nothing', async () => {
+  it('without its migration: the start says what to do, and changes nothing', async () => {
     const service = await start();
     await service.close();
     await query(
       database.url,
-      "DELETE FROM migrations WHERE name NOT LIKE 'Init%'; DROP TABLE signal_accounts",
+      "DELETE FROM migrations WHERE name NOT LIKE 'Core%'; DROP TABLE signal_accounts",
     );
     const before = await dump(database.url);
     await expect(start()).rejects.toThrow(

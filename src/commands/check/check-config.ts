@@ -93,7 +93,7 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
     return;
   }
   const waits = { timeoutMs: DATABASE_MS, signal: new AbortController().signal, log: () => undefined };
-  const { version, pending, newer } = await checkDatabase(
+  const { version, pending, lengthy, newer } = await checkDatabase(
     { ...dataSourceOptions(directTarget(settings), 1), migrations: MIGRATIONS },
     waits,
   );
@@ -106,8 +106,14 @@ async function checkDatabases(settings: Settings, report: CheckReport): Promise<
     const applies =
       pending.length === 0 ? 'the schema is up to date' : `a start applies ${pending.join(', ')}`;
     report.add('ok', 'database', `PostgreSQL ${version}; ${applies}`);
-    if (newer.length > 0)
-      report.add('warning', 'database', `A newer version has migrated it: ${newer.join(', ')}`);
+    if (lengthy.length > 0) {
+      const how = 'build indexes: on large tables that takes long, and other instances serve meanwhile';
+      report.add('warning', 'database', `${lengthy.join(', ')}: ${how} (docs/versions.md)`);
+    }
+    if (newer.length > 0) {
+      const which = `A newer version has migrated it (docs/versions.md): ${newer.join(', ')}`;
+      report.add('warning', 'database', which);
+    }
     if (warning !== undefined) report.add('warning', 'database', warning);
     if (pending.length === 0) await checkKeys(dataSource, settings, report);
   } finally {

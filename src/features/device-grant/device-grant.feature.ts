@@ -45,7 +45,7 @@ export const deviceGrant: Feature = {
     ...(await import('./requests/device-request.entity.js')),
     ...(await import('./page/device-confirmation.entity.js')),
   }),
-  migrations: () => import('./migrations/1700000000002-device-grant.js'),
+  migrations: () => import('./migrations/1795824000002-device-grant.js'),
   work: {
     'read-device-decisions': {
       everyMs: 500,

@@ -27,7 +27,7 @@ export const providerEvents: Feature = {
     (await import('./provider-events.module.js')).ProviderEventsModule.forRoot(settings),
   auditNames: ['signal_received'],
   entities: () => import('./effect/signal-account.entity.js'),
-  migrations: () => import('./migrations/1700000000003-provider-events.js'),
+  migrations: () => import('./migrations/1795824000003-provider-events.js'),
   commands: {
     signals: {
       about: 'connects the security events of a provider (Shared Signals)',

@@ -71,7 +71,7 @@ export const recheck: Feature = {
     },
   ],
   entities: () => import('./provider-check.entity.js'),
-  migrations: () => import('./migrations/1700000000004-recheck.js'),
+  migrations: () => import('./migrations/1795824000004-recheck.js'),
   work: {
     'ask-providers': { everyMs: 250, failure: 'providers were not asked again', level: 'warn' },
     'end-cut-sessions': {

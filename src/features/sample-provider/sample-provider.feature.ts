@@ -13,7 +13,7 @@ export const sampleProvider: Feature = {
   isOn: ({ providers }) => providers.get(builtIn.name)?.isBuiltIn === true,
   module: async () => ({ module: (await import('./sample-provider.module.js')).SampleProviderModule }),
   entities: () => import('./sample-code.entity.js'),
-  migrations: () => import('./migrations/1700000000005-sample-provider.js'),
+  migrations: () => import('./migrations/1795824000005-sample-provider.js'),
   commands: {
     'hash-password': {
       about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',

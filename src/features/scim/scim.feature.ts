@@ -55,7 +55,7 @@ export const scim: Feature = {
     ...(await import('./effect/directory-task.entity.js')),
     ...(await import('./activity/directory-activity.entity.js')),
   }),
-  migrations: () => import('./migrations/1700000000006-scim.js'),
+  migrations: () => import('./migrations/1795824000006-scim.js'),
   work: {
     'apply-directory-tasks': {
       everyMs: 1000,

@@ -143,8 +143,7 @@ async function withMigrations<Result>(
   const dataSource = await new DataSource({ ...options, logger: 'debug' }).initialize();
   try {
     const runner = dataSource.createQueryRunner();
-    const names = dataSource.migrations.map((one) => one.name ?? one.constructor.name);
-    return await work(runner, await migrationState(runner, names));
+    return await work(runner, await migrationState(runner));
   } finally {
     await dataSource.destroy();
   }

@@ -30,18 +30,20 @@ const SCHEMA = `
   SELECT current_schema() AS name, has_schema_privilege(current_schema(), 'CREATE') AS "mayCreate",
     to_regclass(quote_ident(current_schema()) || '.migrations') IS NOT NULL AS "hasMigrations"`;
 
+/** The core's first migration before 0.1.0, whose schema changed without a new name. */
+const BEFORE_FIRST_VERSION = 'Init1700000000000';
+
 /** Names of migrations that are not applied yet, and of migrations of a newer version. */
 export interface MigrationState {
   readonly pending: readonly string[];
+  /** Pending ones that build indexes beside other instances: they take long on large tables. */
+  readonly lengthy: readonly string[];
   readonly newer: readonly string[];
   readonly schema: { readonly name: string; readonly mayCreate: boolean; readonly hasMigrations: boolean };
 }
 
-/** Compares the migrations with the database's; creates nothing. */
-export async function migrationState(
-  { manager }: QueryRunner,
-  known: readonly string[],
-): Promise<MigrationState> {
+/** Compares the migrations with the database's; creates nothing. @throws a sentence: from before 0.1.0 */
+export async function migrationState({ manager, connection }: QueryRunner): Promise<MigrationState> {
   const [schema] = await manager.query<[MigrationState['schema']]>(SCHEMA); // raw: of no table
   const migrations = manager
     .createQueryBuilder()
@@ -50,9 +52,16 @@ export async function migrationState(
     .orderBy('id');
   const rows = schema.hasMigrations ? await migrations.getRawMany<{ name: string }>() : [];
   const applied = rows.map(({ name }) => name);
+  if (applied.includes(BEFORE_FIRST_VERSION)) throw ofOtherSchema(new Error('it is from before 0.1.0'));
+  const known = connection.migrations.map(({ name, transaction, constructor }) => {
+    return { name: name ?? constructor.name, transaction };
+  });
+  const pending = known.filter(({ name }) => !applied.includes(name));
+  const names = new Set(known.map(({ name }) => name));
   return {
-    pending: known.filter((name) => !applied.includes(name)),
-    newer: applied.filter((name) => !known.includes(name)),
+    pending: pending.map(({ name }) => name),
+    lengthy: pending.filter(({ transaction }) => transaction === false).map(({ name }) => name),
+    newer: applied.filter((name) => !names.has(name)),
     schema,
   };
 }
@@ -75,7 +84,7 @@ const DIFFERENCES = `
   ORDER BY described.position`;
 
 const OTHER_SCHEMA =
-  'begin with an empty database, or start the version that made this one (docs/maintenance.md#upgrades)';
+  'begin with an empty database, or start the version that made this one (docs/versions.md)';
 
 /** Returns the error of a schema that has tables of migrations which were not applied. */
 export function ofOtherSchema(cause: unknown): Error {

@@ -69,7 +69,7 @@ const ADVICE: readonly [RegExp, string][] = [
   [
     // duplicate_table, duplicate_object; another tool's table of migrations
     /^(42P07|42710)|^42703 column "name"/,
-    'that of another application stays as it is: give the service a database of its own, or a schema of its own (CREATE SCHEMA latchkey; ALTER ROLE … SET search_path = latchkey); that of a backup means that not all of it was restored: restore it into an empty database',
+    'that of another application stays as it is: give the service a database of its own, or a schema of its own (CREATE SCHEMA latchkey; ALTER ROLE … SET search_path = latchkey); that of a backup means that not all of it was restored: restore it into an empty database (docs/versions.md)',
   ],
   [
     /^3F000/,

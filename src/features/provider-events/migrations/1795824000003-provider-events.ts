@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** The tables of the first release. */
-export class ProviderEvents1700000000003 implements MigrationInterface {
+export class ProviderEvents1795824000003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE signal_accounts (

@@ -13,7 +13,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  *   and keys of e-mail addresses (email-address.ts) are compared byte by byte: hence the collation.
  * - Presence is advisory, and instances write it again after a crash: its tables are unlogged.
  */
-export class Init1700000000000 implements MigrationInterface {
+export class Core1795824000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE users (

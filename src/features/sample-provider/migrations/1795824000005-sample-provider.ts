@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** The tables of the first release. */
-export class SampleProvider1700000000005 implements MigrationInterface {
+export class SampleProvider1795824000005 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE sample_codes (

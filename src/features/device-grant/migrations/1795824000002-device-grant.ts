@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** The tables of the first release. */
-export class DeviceGrant1700000000002 implements MigrationInterface {
+export class DeviceGrant1795824000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE device_requests (

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** The tables of the first release. */
-export class Recheck1700000000004 implements MigrationInterface {
+export class Recheck1795824000004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE provider_checks (
