@@ -140,6 +140,6 @@ export class Ends {
 }
 
 /** The user's name at the provider. */
-function accountOf({ code }: SignIn): string {
+export function accountOf({ code }: SignIn): string {
   return code.split('.', 1)[0]!;
 }

@@ -43,7 +43,7 @@ const MIX_WITH_LIMITS: typeof MIX = {
   signInTwice: 1,
   refresh: 40,
   signInAtOnce: 1.5,
-  leave: 1,
+  leave: 3,
 };
 /** Sign-ins at one time: more than the limit. */
 const AT_ONCE = 5;

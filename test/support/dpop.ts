@@ -14,8 +14,7 @@ export class ClientKey {
   /** The public part: `kty`, `crv`, `x`, `y`. */
   readonly jwk: Readonly<Record<string, string>>;
 
-  constructor() {
-    const { publicKey, privateKey } = makeKeyPair();
+  constructor({ publicKey, privateKey } = makeKeyPair()) {
     this.privateKey = privateKey;
     this.jwk = publicKey.export({ format: 'jwk' }) as Record<string, string>;
   }

@@ -1,5 +1,6 @@
+import { accountOf } from '../ends.js';
 import { addTo } from '../groups.js';
-import { FINAL, type HistoryEntry, type SignIn, type Stored } from '../operation.js';
+import { FINAL, type HistoryEntry, type SignIn, type SignOut, type Stored } from '../operation.js';
 import type { Sessions } from '../sessions.js';
 import type { Violation } from '../violation.js';
 
@@ -17,13 +18,20 @@ export function acknowledgedAndGone(entries: readonly HistoryEntry[], sessions: 
 
 type Found = Omit<Violation, 'rule'>;
 
-/** A state that was handed out, and refused to the first who came with it. */
+/** A state that was handed out, and refused to the first who came with it, while no sign-out ended all of the user's sessions. */
 function* lostStates(entries: readonly HistoryEntry[]): Generator<Found> {
   const firstOf = new Map<string, SignIn>();
   for (const entry of entries) {
     if (entry.kind !== 'sign-in') continue;
     const first = firstOf.get(entry.state);
     if (!first || entry.begun < first.begun) firstOf.set(entry.state, entry);
+  }
+  const users = new Map<string, string>();
+  const signOuts = new Map<string, SignOut[]>();
+  for (const entry of entries) {
+    if (entry.kind === 'sign-in' && entry.user) users.set(accountOf(entry), entry.user);
+    const isOfAll = entry.kind === 'sign-out' && (entry.scope === 'all' || entry.scope === 'others');
+    if (isOfAll && entry.outcome !== 'refused') addTo(signOuts, entry.user, entry);
   }
   const others = new Map<string, SignIn[]>();
   for (const entry of entries) {
@@ -33,7 +41,12 @@ function* lostStates(entries: readonly HistoryEntry[]): Generator<Found> {
   for (const [state, first] of firstOf) {
     if (first.outcome !== 'refused') continue;
     const rivals = (others.get(state) ?? []).filter(({ begun }) => begun <= first.ended);
-    if (rivals.length === 0) yield { text: `state ${state} was refused to the first`, entries: [first] };
+    const mayBeSignedOut = (signOuts.get(users.get(accountOf(first)) ?? '') ?? []).some(
+      // One without an answer may take effect later.
+      ({ begun, ended, outcome }) => begun <= first.ended && (outcome !== 'ok' || ended >= first.begun),
+    );
+    if (rivals.length === 0 && !mayBeSignedOut)
+      yield { text: `state ${state} was refused to the first`, entries: [first] };
   }
 }
 
