@@ -1,0 +1,34 @@
+import { readdirSync } from 'node:fs';
+import { frozenSurface } from '../../openapi/surface/surface.js';
+import { textOf, version } from '../support/deployment-files.js';
+
+/** All parts have one version, so that a reader of any of them knows which (docs/versions.md). */
+it.each<[file: string, pattern: RegExp]>([
+  ...['admin', ...readdirSync('packages').map((name) => `packages/${name}`)].map(
+    (folder): [string, RegExp] => [`${folder}/package.json`, /^ {2}"version": "(.*)"/m],
+  ),
+  ['CHANGELOG.md', /^## \[(.*?)\]/m],
+  ['docs/openapi.json', /"version": "(.*)"/],
+  ['Dockerfile', /image\.version="(.*?)"/],
+  ['docker-compose.yml', /image: latchkey:(.*)/],
+  ['deploy/helm/Chart.yaml', /^version: (.*)/m],
+  ['deploy/helm/Chart.yaml', /^appVersion: (.*)/m],
+  ['docs/packages.md', /latchkey-(\d+\.\d+\.\d+)\.tgz/],
+  ['docs/quick-start.md', /latchkey-client-(\d+\.\d+\.\d+)\.tgz/],
+  ['verifiers/python/pyproject.toml', /^version = "(.*)"/m],
+  ['verifiers/java/pom.xml', /<version>(.*)<\/version>/],
+  ['verifiers/go/README.md', /latchkey@v(\S+)/],
+])('%s has the version of package.json', (file, pattern) => {
+  expect(pattern.exec(textOf(file))?.[1]).toBe(version);
+});
+
+it('the surface of the version is frozen, and docs/versions.md has its row', () => {
+  expect(frozenSurface().version).toBe(version);
+  expect(textOf('docs/versions.md')).toMatch(new RegExp(`^\\| ${version.replaceAll('.', '\\.')} `, 'm'));
+});
+
+it('the first release is the version of package.json: no change waits for a later one', () => {
+  if (!textOf('CHANGELOG.md').includes(`## [${version}] - unreleased`)) return;
+  const changes = readdirSync('.changeset').filter((name) => name.endsWith('.md') && name !== 'README.md');
+  expect(changes).toEqual([]); // CHANGELOG.md has the lines of an unreleased version
+});
