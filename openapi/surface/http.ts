@@ -51,10 +51,10 @@ export function httpSurface({ paths, components }: OpenApi): Surface {
   const resolve = <Referring extends { readonly $ref?: string }>(one: Referring): Referring => {
     if (one.$ref === undefined) return one;
     const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec(one.$ref)!;
-    return { ...components[kind as 'schemas'][name!], ...one, $ref: undefined } as Referring;
+    return { ...components[kind as 'schemas'][name!], ...one, $ref: undefined };
   };
 
-  /** Adds the members of an object, and those of their objects and lists. */
+  /** Adds the members of an object, of its objects and of its lists. */
   function addMembers(
     into: Record<string, Entry>,
     head: string,

@@ -52,7 +52,7 @@ export function frozenSurface(): { readonly version: string; readonly text: stri
   return { version, text: textOf(`docs/surface/${version}.json`) };
 }
 
-/** Members of the claims' interfaces, and those of `tokenMembers`, which introspection has as well. */
+/** Members of the interfaces of claims, and what `tokenMembers` adds for a user. */
 function tokenClaims(): Record<string, Entry> {
   const members = [
     'access-tokens/access-token.ts AccessTokenClaims',
@@ -90,7 +90,7 @@ function feedEvents(): Record<string, Entry> {
   );
 }
 
-/** Words and numbers that a parser accepts, of those that its text names; other rules are not compared. */
+/** Words and numbers that a parser accepts and its text names; other rules are not compared. */
 function settingOf({ parser, default: fixed, defaultShown, productionDefault }: SettingRow<unknown>): Entry {
   const accepts = (text: string | undefined): boolean => {
     try {

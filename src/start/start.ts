@@ -118,7 +118,10 @@ const PROTOCOLS: Readonly<Record<string, string>> = {
   oauth2: 'OAuth 2.0',
 };
 
-/** Names what runs and what it uses, without user names and passwords: version, address, database, Redis, providers. */
+/**
+ * Names what runs and what it uses, without user names and passwords: version, address, database, Redis,
+ * providers.
+ */
 export function readyFacts(settings: Settings, providers: readonly ProviderSettings[]): string {
   const { host, port } = settings;
   const names = providers.map(({ name }) => name).join(', ') || 'none';
