@@ -124,7 +124,8 @@ function typesGiven(exports: Surface[string]): ReadonlySet<string> {
     // without the parameters of callbacks, which go the other way
     for (const word of text.replaceAll(/\([^()]*\) =>/g, '').match(/[A-Z]\w*/g) ?? []) {
       const reached = isGiven ? given : made;
-      if (reached.has(word)) continue;
+      // an application that gives a client back has not made it
+      if (reached.has(word) || made.has(word)) continue;
       reached.add(word);
       for (const [name, { type = '', params = [] }] of entries) {
         if (typeOf(name) !== word) continue;
@@ -133,12 +134,10 @@ function typesGiven(exports: Surface[string]): ReadonlySet<string> {
       }
     }
   };
-  for (const [name, { type = '', params }] of entries) {
-    if (type === 'class') reach(typeOf(name), false);
-    if (!params || name.includes('.', name.indexOf(' '))) continue;
-    reach(type, false);
-    reach(params.join(), true);
-  }
+  const functions = entries.filter(([name, { params }]) => params && name === ownerOf(name));
+  for (const [name, { type }] of entries) if (type === 'class') reach(typeOf(name), false);
+  for (const [, { type = '' }] of functions) reach(type, false);
+  for (const [, { params = [] }] of functions) reach(params.join(), true);
   return new Set([...given].filter((name) => !made.has(name)));
 }
 

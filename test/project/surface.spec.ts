@@ -59,8 +59,8 @@ While CHANGELOG.md calls ${version} unreleased, \`npm run docs:surface\` writes 
       'feed events': { ended: {}, claims_changed: {}, claims_voided: {}, key_revoked: {}, ready: {} },
       'audit events': { sign_in: {}, directory_changed: {} },
       settings: {
-        PORT: { default: '3000', min: 1, max: 65_535 },
-        BINDING: { values: ['optional', 'required'] },
+        PORT: { default: expect.any(String), min: 1, max: 65_535 },
+        BINDING: { values: expect.arrayContaining(['required']) },
         SECRET_KEY: { required: true },
       },
       'provider keys': { client_id: {} },
@@ -74,7 +74,7 @@ While CHANGELOG.md calls ${version} unreleased, \`npm run docs:surface\` writes 
         '@latchkey/server/express authenticate': { params: ['Authenticator'] },
         'latchkey/adapter ProviderAdapter.exchange': {},
       },
-      'Helm values': { replicas: { default: '2' }, 'image.tag': { default: '""' } },
+      'Helm values': { replicas: { default: expect.any(String) }, 'image.tag': { default: '""' } },
     });
   });
 });
@@ -104,10 +104,14 @@ describe('a break', () => {
       'client ClientOptions.warn': { params: ['Warning'], type: 'void' },
       'client Client': { type: 'interface' },
       'client Client.user': { always: true, type: 'User' },
-      'client Client.signIn': { always: true, params: ['?string'], type: 'Promise<User>' },
+      'client Client.signIn': { always: true, params: ['?SignInOptions'], type: 'Promise<User>' },
       'client User': { type: 'interface' },
       'client User.id': { always: true, type: 'string' },
       'client Warning': { type: 'interface' },
+      'client SignInOptions': { type: 'interface' },
+      'client Provider': { params: ['ProviderProps'], type: 'void' },
+      'client ProviderProps': { type: 'interface' },
+      'client ProviderProps.client': { always: true, type: 'Client' },
       'client Scope': { values: ["'all'", "'others'"] },
     },
   };
@@ -228,7 +232,12 @@ describe('a break', () => {
     [
       'a parameter less',
       ['exports', 'client Client.signIn', { always: true, params: [], type: 'Promise<User>' }],
-      'takes (), took (?string)',
+      'takes (), took (?SignInOptions)',
+    ],
+    [
+      'a new required option of a method',
+      ['exports', 'client SignInOptions.email', { always: true, type: 'string' }],
+      'is new and required',
     ],
     [
       'a new required option',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { frozenSurface } from '../../openapi/surface/surface.js';
 import { textOf, version } from '../support/deployment-files.js';
@@ -20,6 +21,11 @@ it.each<[file: string, pattern: RegExp]>([
   ['verifiers/go/README.md', /latchkey@v(\S+)/],
 ])('%s has the version of package.json', (file, pattern) => {
   expect(pattern.exec(textOf(file))?.[1]).toBe(version);
+});
+
+it('the command prints it', () => {
+  const printed = execFileSync(process.execPath, ['dist/src/main.js', '--version'], { encoding: 'utf8' });
+  expect(printed).toBe(`${version}\n`);
 });
 
 it('the surface of the version is frozen, and docs/versions.md has its row', () => {
