@@ -21,28 +21,19 @@ if (changes.length === 0) throw new Error('There is no change in .changeset/. `n
 const before = JSON.parse(read('package.json')).version;
 run('npm run --silent changeset -- version');
 const { version } = JSON.parse(read('packages/server/package.json'));
-// Files that name the version, with the text around it.
-for (const [path, text] of [
-  ['package.json', '"version": "VERSION"'],
-  ['Dockerfile', 'image.version="VERSION"'],
-  ['docker-compose.yml', 'image: latchkey:VERSION'],
-  ['deploy/helm/Chart.yaml', 'ersion: VERSION'], // version and appVersion
-  ['deploy/kubernetes/latchkey.yaml', 'VERSION'],
-  ['docs/containers.md', 'latchkey:VERSION'],
-  ['docs/packages.md', '-VERSION.tgz'],
-  ['docs/quick-start.md', '-VERSION.tgz'],
-  ['docs/supply-chain.md', '-VERSION.tgz'],
-  ['docs/test-your-application.md', '-VERSION.tgz'],
-  ['examples/provider-adapter/README.md', '-VERSION.tgz'],
-  ['verifiers/go/README.md', '@vVERSION'],
-  ['verifiers/java/README.md', '<version>VERSION<'],
-  ['verifiers/java/pom.xml', '<version>VERSION<'],
-  ['verifiers/java/test-apps/pom.xml', '<version>VERSION<'],
-  ['verifiers/python/pyproject.toml', 'version = "VERSION"'],
-]) {
-  const [from, to] = [before, version].map((one) => text.replace('VERSION', one));
-  if (!read(path).includes(from)) throw new Error(`${path} has no ${from}`);
-  write(path, read(path).replaceAll(from, to));
+// Files that name the version: of packages, images, the chart, the verifiers (test/project/versions.spec.ts).
+const named = new RegExp(
+  String.raw`(\blatchkey[a-z-]*(?:-|:|@v)|image\.version="|\b(?:v|appV)ersion: "?|^version = "|^ {2}"version": "|<version>)` +
+    String.raw`${before.replaceAll('.', '\\.')}\b`,
+  'gm',
+);
+const files = execSync('git ls-files', { cwd: ROOT, encoding: 'utf8' }).split('\n');
+for (const path of files) {
+  if (!/\.(?:md|ya?ml|xml|toml)$|^Dockerfile$|^package\.json$/.test(path) || path === 'CHANGELOG.md')
+    continue;
+  const text = read(path);
+  const changed = text.replaceAll(named, (_, name) => name + version);
+  if (changed !== text) write(path, changed);
 }
 // The row `next` says what breaks and what to do; without it, nothing does.
 const rows = read('docs/versions.md');

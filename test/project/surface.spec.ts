@@ -91,6 +91,7 @@ describe('a break', () => {
     answers: {
       'POST /push 202 id': { always: true, type: 'string' },
       'POST /push 202 online': { type: 'boolean' },
+      'POST /push 202 note': { type: 'string|null' },
       'POST /push 202 meta': { always: true, type: 'object' },
       'POST /push 202 meta.offset': { type: 'integer' },
     },
@@ -108,6 +109,8 @@ describe('a break', () => {
       'client User': { type: 'interface' },
       'client User.id': { always: true, type: 'string' },
       'client Warning': { type: 'interface' },
+      'client on': { params: ['(notice: Notice) => void'], type: 'void' },
+      'client Notice': { type: 'interface' },
       'client SignInOptions': { type: 'interface' },
       'client Provider': { params: ['ProviderProps'], type: 'void' },
       'client ProviderProps': { type: 'interface' },
@@ -128,8 +131,13 @@ describe('a break', () => {
 
   it('is nothing that stays', () => expect(breaksOf()).toEqual({}));
 
+  it('of an endpoint is one break, without its members', () => {
+    const gone = Object.keys(before['answers']!).map((name): Change => ['answers', name]);
+    expect(breaksOf(['endpoints', 'POST /push'], ...gone)).toEqual({ 'endpoints: POST /push': 'is gone' });
+  });
+
   it.each<[what: string, change: Change, found: string]>([
-    ['a removed endpoint, once', ['endpoints', 'POST /push'], 'is gone'],
+    ['a removed endpoint', ['endpoints', 'POST /push'], 'is gone'],
     [
       'another caller',
       pushed('as key', 'takes application/json', '202', '404 not_found'),
@@ -235,6 +243,11 @@ describe('a break', () => {
       'takes (), took (?SignInOptions)',
     ],
     [
+      'an option that is required now',
+      ['exports', 'client ClientOptions.warn', { always: true, params: ['Warning'], type: 'void' }],
+      'is required now',
+    ],
+    [
       'a new required option of a method',
       ['exports', 'client SignInOptions.email', { always: true, type: 'string' }],
       'is new and required',
@@ -275,6 +288,9 @@ describe('a break', () => {
       'a member that is never absent',
       ['answers', 'POST /push 202 online', { always: true, type: 'boolean' }],
     ],
+    ['an answer that is never null', ['answers', 'POST /push 202 note', { type: 'string' }]],
+    ['an answer of few values', ['answers', 'POST /push 202 note', { type: 'string|null', values: ['a'] }]],
+    ['a new member of a notice', ['exports', 'client Notice.at', { always: true, type: 'string' }]],
     ['a new setting', ['settings', 'NEW', { default: 'off' }]],
     ['a new value', ['settings', 'MODE', { values: ['on', 'off', 'auto'] }]],
     ['a new method', ['exports', 'client Client.signOut', { always: true, params: [], type: 'void' }]],

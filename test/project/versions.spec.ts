@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { documents } from '../../docs/.vitepress/linked-files.js';
 import { frozenSurface } from '../../openapi/surface/surface.js';
 import { textOf, version } from '../support/deployment-files.js';
 
@@ -14,13 +15,22 @@ it.each<[file: string, pattern: RegExp]>([
   ['docker-compose.yml', /image: latchkey:(.*)/],
   ['deploy/helm/Chart.yaml', /^version: (.*)/m],
   ['deploy/helm/Chart.yaml', /^appVersion: (.*)/m],
-  ['docs/packages.md', /latchkey-(\d+\.\d+\.\d+)\.tgz/],
-  ['docs/quick-start.md', /latchkey-client-(\d+\.\d+\.\d+)\.tgz/],
   ['verifiers/python/pyproject.toml', /^version = "(.*)"/m],
   ['verifiers/java/pom.xml', /<version>(.*)<\/version>/],
-  ['verifiers/go/README.md', /latchkey@v(\S+)/],
 ])('%s has the version of package.json', (file, pattern) => {
   expect(pattern.exec(textOf(file))?.[1]).toBe(version);
+});
+
+it('documents name packages and images of it', () => {
+  const named = [...documents()].flatMap((file) =>
+    [...textOf(file).matchAll(/\blatchkey[a-z-]*(?:-|:|@v)(\d+\.\d+\.\d+)/g)].map(([name, found]) => ({
+      file,
+      name,
+      found,
+    })),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter(({ found }) => found !== version)).toEqual([]);
 });
 
 it('the command prints it', () => {
