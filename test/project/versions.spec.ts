@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { documents } from '../../docs/.vitepress/linked-files.js';
-import { frozenSurface } from '../../openapi/surface/surface.js';
 import { textOf, version } from '../support/deployment-files.js';
 
 /** All parts have one version, so that a reader of any of them knows which (docs/versions.md). */
@@ -39,7 +38,7 @@ it('the command prints it', () => {
 });
 
 it('the surface of the version is frozen, and docs/versions.md has its row', () => {
-  expect(frozenSurface().version).toBe(version);
+  expect(existsSync(`docs/surface/${version}.json`)).toBe(true);
   expect(textOf('docs/versions.md')).toMatch(new RegExp(`^\\| ${version.replaceAll('.', '\\.')} `, 'm'));
 });
 
