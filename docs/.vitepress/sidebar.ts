@@ -165,6 +165,7 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Limits on input', 'docs/security.md'],
       ['Cross-device security', 'docs/cross-device-security.md'],
       ['Standards for sessions', 'docs/session-standards.md'],
+      ['Versions: what is stable', 'docs/versions.md'],
       ['Compatibility', 'docs/compatibility.md'],
       ['Reliability', 'docs/reliability.md'],
       ['Injected faults', 'lab/results/faults.md'],

@@ -1,6 +1,7 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Public } from '../platform/http/access.js';
+import { VERSION } from '../platform/http/static-files.js';
 import { Readiness } from './readiness.js';
 
 export class Liveness {
@@ -9,6 +10,9 @@ export class Liveness {
 
 export class Health {
   status!: 'ok' | 'stopping' | 'unavailable';
+
+  /** Version of this instance. */
+  version!: string;
 
   database!: 'up' | 'down';
 
@@ -42,6 +46,6 @@ export class HealthController {
     const [database, redis] = await Promise.all([this.readiness.database(), this.readiness.redis()]);
     const status = this.readiness.isStopping ? 'stopping' : database === 'up' ? 'ok' : 'unavailable';
     response.status(status === 'ok' ? 200 : 503);
-    return { status, database, ...(redis && { redis }) };
+    return { status, version: VERSION, database, ...(redis && { redis }) };
   }
 }

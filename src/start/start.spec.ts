@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import type { Settings } from '../platform/config/settings/settings.js';
+import { VERSION } from '../platform/http/static-files.js';
 import { parseSettings } from '../settings.js';
 import { providerLines, readyFacts } from './start.js';
 
@@ -33,7 +34,7 @@ describe('readyFacts', () => {
     ],
   ])('names %s', (_what, env, facts) => {
     const warned = jest.spyOn(process, 'emitWarning').mockReturnValue();
-    expect(readyFacts(settingsOf(env), [])).toBe(facts);
+    expect(readyFacts(settingsOf(env), [])).toBe(`version ${VERSION}, ${facts}`);
     expect(warned).not.toHaveBeenCalled(); // pg warns of sslmode=require
   });
 });

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { startEmbeddedPostgres } from '#embedded-postgres';
 import type { ProviderSettings, Settings } from '../platform/config/settings/settings.js';
 import { connectionConfig } from '../platform/database/pool/connection-target.js';
-import { PACKAGE_ROOT } from '../platform/http/static-files.js';
+import { PACKAGE_ROOT, VERSION } from '../platform/http/static-files.js';
 import type { RetryOptions } from '../platform/database/start/retry.js';
 import { createLog } from '../operations/log.js';
 import { hasColors, isReadable, logOutput } from '../operations/log-output.js';
@@ -118,13 +118,16 @@ const PROTOCOLS: Readonly<Record<string, string>> = {
   oauth2: 'OAuth 2.0',
 };
 
-/** Names what a ready service uses, without user names and passwords: address, database, Redis, providers. */
+/**
+ * Names what runs and what it uses, without user names and passwords: version, address, database, Redis,
+ * providers.
+ */
 export function readyFacts(settings: Settings, providers: readonly ProviderSettings[]): string {
   const { host, port } = settings;
   const names = providers.map(({ name }) => name).join(', ') || 'none';
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const database = describeDatabase(settings);
-  return `listening on ${address}, database ${database}, Redis ${describeRedis(settings)}, providers: ${names}`;
+  return `version ${VERSION}, listening on ${address}, database ${database}, Redis ${describeRedis(settings)}, providers: ${names}`;
 }
 
 /** Describes each provider but the built-in one, with the redirect URIs to register there. */

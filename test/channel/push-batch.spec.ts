@@ -108,7 +108,7 @@ describe('POST /push/batch', () => {
         { event: 'n' },
         { event: 'n', user_id: ada, user_ids: 'x' },
         ...['', 'ada', 7, null, [ada]].map((user_id) => ({ event: 'n', user_id })),
-        ...[undefined, '', 'x'.repeat(129), 'a b', 'device.x', 'claims.changed', ['x']].map((event) => ({
+        ...[undefined, '', 'x'.repeat(129), 'a b', 'device.x', 'agent.x', ['x']].map((event) => ({
           user_id: ada,
           event,
         })),

@@ -9,6 +9,7 @@ import { clusterDirectory } from '../../packages/embedded-postgres/src/cluster-d
 import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
 import { sharedPlace } from '../../packages/embedded-postgres/src/system-account.js';
 import { Sql } from '../../src/platform/database/sql.js';
+import { version } from '../support/deployment-files.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { PostgresNode } from '../support/standby.js';
@@ -38,8 +39,8 @@ describe('GET /health/ready', () => {
     const { status, body } = await request(service.url).get('/health/ready');
     return [status, body];
   };
-  const UP = [200, { status: 'ok', database: 'up' }];
-  const DOWN = [503, { status: 'unavailable', database: 'down' }];
+  const UP = [200, { status: 'ok', version, database: 'up' }];
+  const DOWN = [503, { status: 'unavailable', version, database: 'down' }];
 
   /** As in a failover: connections end, and new ones find a read-only or writable server. */
   async function readOnly(setting: 'on' | 'off'): Promise<void> {

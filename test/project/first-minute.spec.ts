@@ -40,7 +40,7 @@ describe('the first minute', () => {
     expect(block).toContain(`Latchkey is ready: ${service.url}`);
     const { host, pathname } = new URL(database.url);
     const facts = `database ${host}${pathname}, Redis not set, providers: mock`;
-    expect(block).toMatch(/^ {2}listening on 127\.0\.0\.1:\d+, /m);
+    expect(block).toMatch(/^ {2}version \d+\.\d+\.\d+, listening on 127\.0\.0\.1:\d+, /m);
     expect(block).toContain(facts);
     const key = readFileSync(join(folder, 'first/service-key'), 'utf8');
     expect(block).toContain(`Service key, for your own API: ${key}\n`);

@@ -28,6 +28,7 @@ describe('POST /push', () => {
     ...['device.x', 'session.ended', 'token.x', 'ready', 'connect', 'removeListener'].map(
       (event): [number, object] => [400, { event }],
     ),
+    ...['agent.allowed', 'agent.x', 'identities.x'].map((event): [number, object] => [400, { event }]),
     [413, { data: 'x'.repeat(65_536) }],
   ])('is answered with %i, and stores nothing: %j', async (status, body) => {
     const { user_id } = await channel.signIn();
@@ -37,10 +38,13 @@ describe('POST /push', () => {
     expect(await channel.sql('SELECT FROM channels WHERE user_id = $1', [user_id])).toEqual([]);
   });
 
-  it.each(['readyness', 'devices.x', 'a.b:c-d_9', 'x'.repeat(128)])('takes the event %s', async (event) => {
-    const { user_id } = await channel.signIn();
-    await channel.push({ user_id, event }).expect(202);
-  });
+  it.each(['readyness', 'devices.x', 'agents.x', 'agent', 'identity.x', 'a.b:c-d_9', 'x'.repeat(128)])(
+    'takes the event %s',
+    async (event) => {
+      const { user_id } = await channel.signIn();
+      await channel.push({ user_id, event }).expect(202);
+    },
+  );
 
   it('refuses the device of somebody else, and stores nothing for either', async () => {
     const device_id = randomUUID();

@@ -7,6 +7,11 @@ import type { Request, Response } from 'express';
 /** Folder of package.json and of static files, for `src/` and `dist/src/` alike. */
 export const PACKAGE_ROOT = rootAbove(fileURLToPath(import.meta.url));
 
+/** Version of the service, from package.json. */
+export const { version: VERSION } = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
+  readonly version: string;
+};
+
 function rootAbove(path: string): string {
   const parent = dirname(path);
   if (parent === path) throw new Error('no package.json above this module');

@@ -16,8 +16,8 @@ export class PushController {
    * Send an event to a user, or to one of their devices
    *
    * The event waits `ttl` seconds for clients that are not connected. Reserved names: all that begin with
-   * `device.`, `session.`, `token.` or `claims.`, and `ready`, `authenticate`, `connect`, `connect_error`,
-   * `disconnect`, `disconnecting`, `newListener`, `removeListener`, `error`.
+   * `device.`, `session.`, `token.`, `claims.`, `agent.` or `identities.`, and `ready`, `authenticate`,
+   * `connect`, `connect_error`, `disconnect`, `disconnecting`, `newListener`, `removeListener`, `error`.
    *
    * @returns Stored.
    * @throws OAuthError `not_found`

@@ -8,9 +8,10 @@ import {
 } from '../../platform/http/parameters/parameter.js';
 import { A_UUID } from '../../platform/http/parameters/uuid.js';
 
-// Names of the service's own events, and of Socket.IO's (docs/realtime.md#pushing).
+// Names of the service's own events, of today and of later versions, and of Socket.IO's
+// (docs/realtime.md#pushing).
 const RESERVED =
-  /device\..*|session\..*|token\..*|claims\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener/;
+  /(?:device|session|token|claims|agent|identities)\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener/;
 
 /** Answer of POST /push (docs/realtime.md#pushing). */
 export class Pushed {

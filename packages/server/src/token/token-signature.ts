@@ -17,7 +17,7 @@ export interface Claims extends UserClaims {
   readonly device_id?: string;
   /** The token's own id. */
   readonly jti: string;
-  /** Always `latchkey`; absent from tokens of services before 0.2. */
+  /** Always `latchkey`. */
   readonly client_id?: string;
   /** The service's `PUBLIC_URL`, as is `aud`. */
   readonly iss: string;
