@@ -204,10 +204,11 @@ describe('a backup of an own PostgreSQL', () => {
 
     it('if it is incomplete', async () => {
       const bytes = readFileSync(file);
-      writeFileSync(file, bytes.subarray(0, bytes.length - 20));
+      writeFileSync(file, bytes.subarray(0, -20));
       const reason = 'the backup is incomplete: it was interrupted, or not copied as a whole';
       await expectRefusal(reason);
-      change(() => gunzipSync(bytes).toString('latin1').slice(0, -20));
+      writeFileSync(file, bytes);
+      change((content) => content.slice(0, -20));
       await expectRefusal(reason);
     });
 
