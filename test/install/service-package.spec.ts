@@ -128,7 +128,15 @@ describe('the command', () => {
     for (const option of ['--help', '-h']) {
       const { code, stdout, stderr } = await latchkey([option]).ended;
       expect([code, stderr]).toEqual([0, '']);
-      for (const name of ['serve', 'keys', 'check-provider', 'hash-password', 'distribute', 'backup', 'restore'])
+      for (const name of [
+        'serve',
+        'keys',
+        'check-provider',
+        'hash-password',
+        'distribute',
+        'backup',
+        'restore',
+      ])
         expect(stdout).toMatch(new RegExp(`^  ${name} +[a-z]`, 'm'));
     }
   });

@@ -73,9 +73,9 @@ describe('a backup of the embedded database', () => {
     const feed = await EventStreamReader.open(after.url, KEYS.SERVICE_KEYS);
     endings.after(feed, (one) => one.close());
     await until(() => feed.isReady);
-    expect(feed.events.filter(({ event }) => event === 'ended').map(({ data }) => data['session_id'])).toEqual([
-      claimsOf(tokens.access_token)['sid'],
-    ]);
+    expect(
+      feed.events.filter(({ event }) => event === 'ended').map(({ data }) => data['session_id']),
+    ).toEqual([claimsOf(tokens.access_token)['sid']]);
     await signIn(after.url, 'ada');
   });
 
@@ -92,7 +92,9 @@ describe('a backup of the embedded database', () => {
     const refused = await latchkey({ DATA_DIR }, 'restore', file);
     expect(refused).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^restore: the database is not empty \(\w+ has rows\): .*; nothing was restored\n$/),
+      stderr: expect.stringMatching(
+        /^restore: the database is not empty \(\w+ has rows\): .*; nothing was restored\n$/,
+      ),
     });
     const again = await startServiceProcess({ ...env, DATA_DIR });
     endings.after(again, (one) => one.end('SIGTERM'));
@@ -131,7 +133,10 @@ describe('a backup of an own PostgreSQL', () => {
     expect(await backUp()).toMatchObject({ code: 0, stderr: '' });
     const target = await databaseFor(createEmptyDatabase);
     const { code, stdout } = await restore(target, '--keep-sessions');
-    expect([code, stdout]).toEqual([0, expect.stringContaining('Sessions that were ended after that time are open')]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining('Sessions that were ended after that time are open'),
+    ]);
     const rows = await dump(source);
     expect(rows).toMatch(/^access_tokens /m);
     expect(await dump(target)).toBe(rows.replaceAll(/^access_tokens .*\n/gm, ''));
@@ -167,6 +172,31 @@ describe('a backup of an own PostgreSQL', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it('of an earlier version has its tables, which the next start migrates', async () => {
+    expect(await backUp()).toMatchObject({ code: 0 });
+    const [first, ...rest] = readFrames(file);
+    const header = JSON.parse(first!.toString()) as { migrations: string[] };
+    const last = header.migrations.pop()!; // of a feature, whose tables the version did not have
+    const [tables] = await query<{ names: string[] }>(
+      source,
+      `SELECT array_agg(tablename) AS names FROM pg_tables WHERE tablename LIKE 'directory%'`,
+    );
+    expect(last).toMatch(/^Scim/);
+    writeFrames(file, [Buffer.from(JSON.stringify(header)), ...without(rest, tables!.names)]);
+
+    const target = await databaseFor(createEmptyDatabase);
+    expect(await restore(target)).toMatchObject({ code: 0, stderr: '' });
+    expect(await query(target, 'SELECT name FROM migrations ORDER BY id')).toEqual(
+      header.migrations.map((name) => ({ name })),
+    );
+    const service = await startServiceProcess({ DATABASE_URL: target });
+    endings.after(service, (one) => one.end('SIGTERM'));
+    expect(await query(target, 'SELECT name FROM migrations WHERE name = $1', [last])).toEqual([
+      { name: last },
+    ]);
+    expect(await query(target, 'SELECT FROM refresh_tokens')).toHaveLength(4);
+  });
+
   describe('is refused, and nothing is restored:', () => {
     let target: string;
 
@@ -186,17 +216,16 @@ describe('a backup of an own PostgreSQL', () => {
       if (row!.made) expect(await query(target, 'SELECT FROM users')).toEqual([]);
     }
 
-    /** Changes the frames of the backup. */
-    function change(work: (content: string) => string): void {
-      const content = work(gunzipSync(readFileSync(file)).toString('latin1'));
-      writeFileSync(file, gzipSync(Buffer.from(content, 'latin1')));
-    }
-
     it('under another SECRET_KEY', () =>
-      expectRefusal('the backup was made with another SECRET_KEY: set that one', { SECRET_KEY: 'a1'.repeat(32) }));
+      expectRefusal('the backup was made with another SECRET_KEY: set that one', {
+        SECRET_KEY: 'a1'.repeat(32),
+      }));
 
     it('of a newer version', async () => {
-      change((content) => content.replace(/"migrations":\["\w/, (text) => `${text.slice(0, -1)}X`));
+      const [first, ...rest] = readFrames(file);
+      const header = JSON.parse(first!.toString()) as { migrations: string[] };
+      header.migrations.push('Newer1795824000099');
+      writeFrames(file, [Buffer.from(JSON.stringify(header)), ...rest]);
       await expectRefusal(
         'the backup is of version 0.1.0, which is newer than 0.1.0: restore it with that one',
       );
@@ -208,7 +237,7 @@ describe('a backup of an own PostgreSQL', () => {
       const reason = 'the backup is incomplete: it was interrupted, or not copied as a whole';
       await expectRefusal(reason);
       writeFileSync(file, bytes);
-      change((content) => content.slice(0, -20));
+      writeFrames(file, readFrames(file).slice(0, -1));
       await expectRefusal(reason);
     });
 
@@ -222,6 +251,38 @@ describe('a backup of an own PostgreSQL', () => {
     });
   });
 });
+
+/** Of a backup (src/commands/move/backup-file.ts). */
+function readFrames(path: string): Buffer[] {
+  const frames: Buffer[] = [];
+  const content = gunzipSync(readFileSync(path));
+  for (let at = 0; at < content.length;) {
+    const end = at + 4 + content.readUInt32BE(at);
+    frames.push(content.subarray(at + 4, end));
+    at = end;
+  }
+  return frames;
+}
+
+function writeFrames(path: string, frames: readonly Buffer[]): void {
+  const parts = frames.flatMap((frame) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(frame.length);
+    return [length, frame];
+  });
+  writeFileSync(path, gzipSync(Buffer.concat(parts)));
+}
+
+/** Without these tables, which have no rows: name and columns, an empty frame, their number. */
+function without(frames: readonly Buffer[], tables: readonly string[]): Buffer[] {
+  const left = [...frames];
+  for (const table of tables) {
+    const at = left.findIndex((frame) => frame.toString().startsWith(`{"name":"${table}",`));
+    expect(left.slice(at + 1, at + 3).map(String)).toEqual(['', '0']);
+    left.splice(at, 3);
+  }
+  return left;
+}
 
 it('the tables need neither an order nor sequences: they have no foreign, generated or identity columns', async () => {
   const url = await databaseFor(createDatabase);

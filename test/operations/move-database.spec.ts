@@ -44,11 +44,16 @@ describe('from the embedded database', () => {
 
     const first = await startServiceProcess({ ...env, DATA_DIR });
     endings.after(first, (one) => one.end('SIGTERM'));
-    const directoryId = await new DirectoryClient(first.url).create('/Users', { userName: 'ada', active: true });
+    const directoryId = await new DirectoryClient(first.url).create('/Users', {
+      userName: 'ada',
+      active: true,
+    });
     const deviceId = randomUUID();
     const tokens = await signIn(first.url, 'ada', { device_id: deviceId, device_name: 'Phone\t\\.\nof Ada' });
     for (const event of ['one', 'two'])
-      await bearer(first.url, KEYS.SERVICE_KEYS).post('/push', { user_id: tokens.user_id, event }).expect(202);
+      await bearer(first.url, KEYS.SERVICE_KEYS)
+        .post('/push', { user_id: tokens.user_id, event })
+        .expect(202);
 
     const target = await databaseFor(createEmptyDatabase);
     const early = await move({ ...KEYS, DATA_DIR }, target);
@@ -76,7 +81,9 @@ describe('from the embedded database', () => {
     endings.after(socket, (one) => one.close());
     await socket.until(() => socket.of('one').length + socket.of('two').length === 2);
     await new DirectoryClient(second.url).send('GET', `/Users/${directoryId}`).expect(200);
-    const { body: trail } = await bearer(second.url, KEYS.SERVICE_KEYS).get('/audit?event=sign_in').expect(200);
+    const { body: trail } = await bearer(second.url, KEYS.SERVICE_KEYS)
+      .get('/audit?event=sign_in')
+      .expect(200);
     expect(trail).toMatchObject({ events: [{ user_id: tokens.user_id }] });
   });
 });
@@ -97,7 +104,11 @@ describe('from one PostgreSQL to another', () => {
   async function expectRefusal(sentence: string, ...args: string[]): Promise<void> {
     const before = [await dump(source), await dumpIfMade(target)];
     const { code, stdout, stderr } = await move(env, ...(args.length > 0 ? args : [target]));
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(sentence),
+    });
     expect(stderr).toMatch(/^move-database: [^\n]+; nothing was copied\n$/);
     expect([await dump(source), await dumpIfMade(target)]).toEqual(before);
   }
@@ -130,9 +141,15 @@ describe('from one PostgreSQL to another', () => {
 
   it('with a wrong URL, or without one, is wrong usage; the URL is not shown', async () => {
     const wrong = await move(env, 'http://ada:hidden@localhost/x');
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('the URL is not a URL that begins')]);
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('the URL is not a URL that begins'),
+    ]);
     expect(wrong.stderr).not.toContain('hidden');
-    expect(await move(env)).toMatchObject({ code: 2, stderr: expect.stringMatching(/^Usage: latchkey move-/) });
+    expect(await move(env)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^Usage: latchkey move-/),
+    });
   });
 
   it('refuses a target with rows, also the source', async () => {
@@ -158,7 +175,10 @@ describe('from one PostgreSQL to another', () => {
 
     const latin = `${nameOf(target)}_latin`;
     const server = `${process.env['TEST_DATABASE_SERVER']}`;
-    await query(`${server}postgres`, `CREATE DATABASE ${latin} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`);
+    await query(
+      `${server}postgres`,
+      `CREATE DATABASE ${latin} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`,
+    );
     endings.after(latin, () => query(`${server}postgres`, `DROP DATABASE ${latin} WITH (FORCE)`));
     await expectRefusal('target: the database cannot be used: its encoding is LATIN1', server + latin);
 
@@ -191,7 +211,9 @@ describe('from one PostgreSQL to another', () => {
     endings.after(service, (one) => one.end('SIGTERM'));
     const running = await move(env, target);
     expect(running).toMatchObject({ code: 1, stdout: '' });
-    expect(running.stderr).toMatch(/source: the service uses the database \(\d+ connections?\): stop all instances/);
+    expect(running.stderr).toMatch(
+      /source: the service uses the database \(\d+ connections?\): stop all instances/,
+    );
     const elsewhere = await databaseFor(createDatabase);
     const other = await move({ ...KEYS, DATABASE_URL: elsewhere }, source);
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('target: the service uses') });

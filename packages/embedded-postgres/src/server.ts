@@ -61,7 +61,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const [command, ...before] = diesWithParent(binaries.postgres, account);
   const child = spawn(
     command,
-    [...before, '-D', path, ...[...listenOnly(address, sockets), ...QUIET, ...settings].flatMap((s) => ['-c', s])],
+    [
+      ...before,
+      '-D',
+      path,
+      ...[...listenOnly(address, sockets), ...QUIET, ...settings].flatMap((s) => ['-c', s]),
+    ],
     {
       ...account,
       cwd: '/',

@@ -130,7 +130,9 @@ const MAX_BYTES_IN_CLUSTER = 100;
  * of a unit with `PrivateTmp`. Not on Windows, nor if its path is too long.
  */
 export function hasRoomForSocket(cluster: string): boolean {
-  return process.platform !== 'win32' && Buffer.byteLength(join(cluster, SOCKET_FILE)) <= MAX_BYTES_IN_CLUSTER;
+  return (
+    process.platform !== 'win32' && Buffer.byteLength(join(cluster, SOCKET_FILE)) <= MAX_BYTES_IN_CLUSTER
+  );
 }
 
 /** Removes the socket of a killed server, as `SocketDirectory.open` does. */

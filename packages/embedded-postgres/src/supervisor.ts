@@ -47,7 +47,9 @@ export class Supervisor {
         this.log('embedded PostgreSQL: there is no place for a socket, so it listens on 127.0.0.1');
       }
       if (this.socket && !hasRoomForSocket(path)) {
-        this.log(`embedded PostgreSQL: the path of ${path} is too long for a socket, so a backup may need a stop of the service`);
+        this.log(
+          `embedded PostgreSQL: the path of ${path} is too long for a socket, so a backup may need a stop of the service`,
+        );
       }
       const address = await this.bringUp();
       this.socket?.removeOthers();

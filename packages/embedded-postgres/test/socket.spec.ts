@@ -136,7 +136,9 @@ describeOnUnix('the second socket', () => {
 
   it('is left out, with a warning, if its path has more than 100 bytes', async () => {
     const { url } = await start();
-    expect(starts.log).toEqual([expect.stringMatching(/is too long for a socket, so a backup may need a stop/)]);
+    expect(starts.log).toEqual([
+      expect.stringMatching(/is too long for a socket, so a backup may need a stop/),
+    ]);
     expect(directoryOf(runningEmbeddedPostgres(DATA_DIR)!)).toBe(directoryOf(url));
     expect(readdirSync(CLUSTER).filter((name) => name.startsWith('.s.'))).toEqual([]);
   });

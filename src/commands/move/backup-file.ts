@@ -7,8 +7,8 @@ import { errorCode } from '../../platform/errors/error-facts.js';
 import { countRows, type Table, type TableRows } from './copy.js';
 
 // A backup is a gzip of frames: a length of four bytes (big-endian), and as many bytes. In order: the header;
-// for each table its name and columns, its rows in the text format of COPY, an empty frame, their number; END.
-// What is no row is JSON.
+// for each table its name and columns, its rows in the text format of COPY, an empty frame, their number;
+// END. What is no row is JSON.
 
 const FORMAT = 1;
 const LENGTH_BYTES = 4;

@@ -44,7 +44,8 @@ const LEFT: Readonly<Record<Name, string>> = {
   restore: 'nothing was restored',
 };
 
-export const runMoveDatabase = (argv: readonly string[]): Promise<number> => runCommand('move-database', argv);
+export const runMoveDatabase = (argv: readonly string[]): Promise<number> =>
+  runCommand('move-database', argv);
 export const runBackup = (argv: readonly string[]): Promise<number> => runCommand('backup', argv);
 export const runRestore = (argv: readonly string[]): Promise<number> => runCommand('restore', argv);
 

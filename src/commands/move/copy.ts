@@ -88,11 +88,14 @@ const FIND_TABLES = `
 export async function requireNoRows(client: Client, tables: readonly Table[]): Promise<void> {
   for (const name of await findTables(client, tables)) {
     const { rowCount } = await client.query(`SELECT FROM ${escapeIdentifier(name)} LIMIT 1`);
-    if (rowCount !== 0) throw new Error(`the database is not empty (${name} has rows): name an empty database`);
+    if (rowCount !== 0)
+      throw new Error(`the database is not empty (${name} has rows): name an empty database`);
   }
 }
 
-/** Locks tables until the end of the transaction: an instance that starts meanwhile waits, and writes nothing. */
+/**
+ * Locks tables until the end of the transaction: an instance that starts meanwhile waits, and writes nothing.
+ */
 export async function lockTables(client: Client, tables: readonly Table[]): Promise<void> {
   const names = await findTables(client, tables);
   await client.query(`LOCK TABLE ${names.map((name) => escapeIdentifier(name)).join(', ')}`);

@@ -5,7 +5,11 @@ import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgr
 import { DataSource } from 'typeorm';
 import { cluster, ENTITIES, MIGRATIONS } from '../../entities.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
-import { directTarget, targetOf, type ConnectionTarget } from '../../platform/database/pool/connection-target.js';
+import {
+  directTarget,
+  targetOf,
+  type ConnectionTarget,
+} from '../../platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
 import { checkDatabase } from '../../platform/database/start/migrate.js';
 import { requireSchema } from '../../platform/database/start/require-usable.js';
@@ -53,20 +57,28 @@ export async function openOwnDatabase(settings: Settings, options: OpenOptions =
  */
 export async function requireCurrent(target: ConnectionTarget) {
   const { pending, newer } = await check(target);
-  if (newer.length > 0) throw new Error('the database is of a newer version: use the command of that version');
+  if (newer.length > 0)
+    throw new Error('the database is of a newer version: use the command of that version');
   if (pending.length > 0)
-    throw new Error('the database is of an older version, or has no tables yet: start this version once, which migrates it');
+    throw new Error(
+      'the database is of an older version, or has no tables yet: start this version once, which migrates it',
+    );
   return withEntities(target, async (dataSource) => {
     await requireSchema(dataSource);
     return { tables: copiedTables(dataSource), isDistributed: await cluster.isUsed(dataSource) };
   });
 }
 
-/** Checks that rows can be copied into a database, before anything is changed there. @returns its tables, then */
+/**
+ * Checks that rows can be copied into a database, before anything is changed there.
+ * @returns its tables, then
+ */
 export async function requireEmpty(target: ConnectionTarget): Promise<readonly Table[]> {
   const { version, newer } = await check(target);
   if (Number.parseInt(version, 10) < OLDEST_VERSION)
-    throw new Error(`the database is of PostgreSQL ${version}, and the service needs ${OLDEST_VERSION} or newer`);
+    throw new Error(
+      `the database is of PostgreSQL ${version}, and the service needs ${OLDEST_VERSION} or newer`,
+    );
   if (newer.length > 0) throw new Error('the database has tables of a newer version: name an empty database');
   const tables = await withEntities(target, (dataSource) => Promise.resolve(copiedTables(dataSource)));
   await requireNoInstance(target);
@@ -92,7 +104,8 @@ async function withEntities<Result>(
   }
 }
 
-// Instances of every role: the name of an application is public. A URL may set another name, as for this connection.
+// Instances of every role: the name of an application is public. A URL may set another name, as for this
+// connection.
 const COUNT_INSTANCES = `
   SELECT count(*)::int AS count FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -106,7 +119,8 @@ export function requireNoInstance(target: ConnectionTarget): Promise<void> {
       const { count } = rows[0]!;
       if (count === 0) return;
       const connections = `${count} ${count === 1 ? 'connection' : 'connections'}`;
-      if (look === LOOKS) throw new Error(`the service uses the database (${connections}): stop all instances first`);
+      if (look === LOOKS)
+        throw new Error(`the service uses the database (${connections}): stop all instances first`);
       await delay(LOOK_AGAIN_MS);
     }
   });

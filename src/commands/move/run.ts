@@ -141,7 +141,9 @@ async function restore(
 /** @throws if the backup needs another SECRET_KEY or version */
 function requireReadable({ migrations, version, keyFingerprint }: Header, settings: Settings): void {
   if (migrations.some((name) => !ALL_MIGRATIONS.includes(name)))
-    throw new Error(`the backup is of version ${version}, which is newer than ${VERSION}: restore it with that one`);
+    throw new Error(
+      `the backup is of version ${version}, which is newer than ${VERSION}: restore it with that one`,
+    );
   if (keyFingerprint !== fingerprint(settings))
     throw new Error('the backup was made with another SECRET_KEY: set that one');
 }
@@ -179,7 +181,10 @@ function fill(
   });
 }
 
-async function about<Result>(database: 'source' | 'target', work: () => Result | Promise<Result>): Promise<Result> {
+async function about<Result>(
+  database: 'source' | 'target',
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
