@@ -179,7 +179,7 @@ describe('a backup of an own PostgreSQL', () => {
     const last = header.migrations.pop()!; // of a feature, whose tables the version did not have
     const [tables] = await query<{ names: string[] }>(
       source,
-      `SELECT array_agg(tablename) AS names FROM pg_tables WHERE tablename LIKE 'directory%'`,
+      `SELECT array_agg(tablename::text) AS names FROM pg_tables WHERE tablename LIKE 'directory%'`,
     );
     expect(last).toMatch(/^Scim/);
     writeFrames(file, [Buffer.from(JSON.stringify(header)), ...without(rest, tables!.names)]);
