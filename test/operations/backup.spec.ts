@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { Client } from 'pg';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { copiedTables } from '../../src/commands/move/copy.js';
@@ -13,7 +17,9 @@ import { EventStreamReader } from '../support/event-stream.js';
 import { KEYS, latchkeyCommand, startServiceProcess } from '../support/service-process.js';
 import { claimsOf, insertSessions, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/waiting.js';
+import { until, waiting } from '../support/waiting.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 
 const endings = new Endings();
 let folder: string;
@@ -167,9 +173,30 @@ describe('a backup of an own PostgreSQL', () => {
     ]);
     expect(readFileSync(file, 'utf8')).toBe('of somebody');
     rmSync(file);
-    await query(source, 'DROP INDEX refresh_tokens_open; ALTER TABLE webhooks RENAME TO others');
-    expect(await backUp()).toMatchObject({ code: 1, stderr: expect.stringContaining('webhooks') });
-    expect(readdirSync(folder)).toEqual([]);
+    // It has made the file before it waits for the table.
+    const held = new Client(source);
+    await held.connect();
+    try {
+      await held.query('BEGIN; LOCK TABLE webhooks');
+      expect(await backUp()).toMatchObject({
+        code: 1,
+        stderr: 'backup: a table of the database is in use: end what locks it; there is no backup\n',
+      });
+      expect(readdirSync(folder)).toEqual([]);
+      const child = spawn(process.execPath, [MAIN, 'backup', file], {
+        cwd: tmpdir(),
+        env: { PATH: process.env['PATH'], ...KEYS, ...env },
+      });
+      const said = text(child.stderr);
+      await waiting(source, [1, 'COPY']);
+      expect(readdirSync(folder)).toHaveLength(1);
+      child.kill('SIGINT');
+      // A busy machine may be slower than the time-out of the lock.
+      expect(await said).toMatch(/^backup: (interrupted|a table of .* locks it); there is no backup\n$/);
+      expect(readdirSync(folder)).toEqual([]);
+    } finally {
+      await held.end();
+    }
   });
 
   it('of an earlier version has its tables, which the next start migrates', async () => {
@@ -184,6 +211,11 @@ describe('a backup of an own PostgreSQL', () => {
     expect(last).toMatch(/^Scim/);
     writeFrames(file, [Buffer.from(JSON.stringify(header)), ...without(rest, tables!.names)]);
 
+    const newer = await databaseFor(createDatabase);
+    expect(await restore(newer)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the database has tables of a newer version: name an empty database'),
+    });
     const target = await databaseFor(createEmptyDatabase);
     expect(await restore(target)).toMatchObject({ code: 0, stderr: '' });
     expect(await query(target, 'SELECT name FROM migrations ORDER BY id')).toEqual(

@@ -5,8 +5,13 @@ import { InvalidSettings } from '../../platform/config/settings/invalid-settings
 import { databaseUrl } from '../../platform/config/urls/database-url.js';
 import { errorCode, errorReason } from '../../platform/errors/error-facts.js';
 import { loadCommandSettings } from '../../settings.js';
+import type { Surroundings } from './fill.js';
 import { Progress } from './progress.js';
-import type { Command } from './run.js';
+
+type Command =
+  | { readonly name: 'move-database'; readonly url: string; readonly distribute: boolean }
+  | { readonly name: 'backup'; readonly file: string }
+  | { readonly name: 'restore'; readonly file: string; readonly keepSessions: boolean };
 
 type Name = Command['name'];
 
@@ -63,9 +68,9 @@ async function runCommand(name: Name, argv: readonly string[]): Promise<number> 
     process.once(signal, () => stopping.abort(new Error('interrupted')));
   try {
     const settings = loadCommandSettings(name === 'move-database' ? 'none' : 'existing');
-    const { run } = await import('./run.js'); // loads the ORM, so arguments and settings are validated before
     const print = (line: string): void => void process.stdout.write(`${line}\n`);
-    await run(command, { settings, signal: stopping.signal, print, progress: new Progress(process.stderr) });
+    const progress = new Progress(process.stderr);
+    await run(command, { settings, signal: stopping.signal, print, progress });
     return 0;
   } catch (error) {
     if (error instanceof InvalidSettings) return fail(name, 1, error.message);
@@ -75,7 +80,18 @@ async function runCommand(name: Name, argv: readonly string[]): Promise<number> 
   }
 }
 
-export function parseArguments(name: Name, args: readonly string[]): Command | 'help' | undefined {
+/** Loads the ORM: arguments and settings are validated before. */
+async function run(command: Command, surroundings: Surroundings): Promise<void> {
+  if (command.name === 'move-database') {
+    const { moveDatabase } = await import('./move-database.js');
+    return moveDatabase(command.url, command.distribute, surroundings);
+  }
+  const { backUp, restore } = await import('./backup.js');
+  if (command.name === 'backup') return backUp(command.file, surroundings);
+  return restore(command.file, command.keepSessions, surroundings);
+}
+
+function parseArguments(name: Name, args: readonly string[]): Command | 'help' | undefined {
   const { values, positionals } = read(args) ?? { values: {}, positionals: [] };
   const { help = false, distribute = false, 'keep-sessions': keepSessions = false } = values;
   if (help) return 'help';

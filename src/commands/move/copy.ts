@@ -19,13 +19,13 @@ export interface TableRows {
   /** In the text format of COPY. It is read once, and before the rows of the next table. */
   readonly data: AsyncIterable<Buffer>;
   /** Number of rows until now. */
-  count(): number;
+  readonly count: () => number;
 }
 
 const CONNECT_MS = 5000;
 const NEWLINE = 10;
 
-/** Returns the tables of all features, in any order: none refers to another one (schema.spec.ts). */
+/** Returns the tables of all features, in any order: none refers to another one (backup.spec.ts). */
 export function copiedTables(dataSource: DataSource): Table[] {
   const reflector = new Reflector();
   return ENTITIES.filter((entity) => !reflector.get<unknown>(Transient, entity)).map((entity) => {
@@ -61,10 +61,13 @@ const SETTINGS = `
     ('client_encoding', 'UTF8'), ('DateStyle', 'ISO'), ('IntervalStyle', 'postgres'), ('extra_float_digits', '3')
   ) AS settings (name, value) WHERE current_setting(name, true) IS NOT NULL`;
 
+/** Kind of a transaction that reads one consistent state. */
+export const SNAPSHOT = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
 /** Runs work in one transaction, which is rolled back if it fails or is aborted. */
 export function inTransaction<Result>(
   target: ConnectionTarget,
-  kind: 'ISOLATION LEVEL REPEATABLE READ READ ONLY' | 'READ WRITE',
+  kind: typeof SNAPSHOT | 'READ WRITE',
   signal: AbortSignal,
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {

@@ -15,6 +15,8 @@ import { checkDatabase } from '../../platform/database/start/migrate.js';
 import { requireSchema } from '../../platform/database/start/require-usable.js';
 import { copiedTables, requireNoRows, withClient, type Table } from './copy.js';
 
+export const ALL_MIGRATIONS = MIGRATIONS.map(({ name }) => name);
+
 const CHECK_MS = 3000;
 const OLDEST_VERSION = 15;
 
@@ -71,15 +73,21 @@ export async function requireCurrent(target: ConnectionTarget) {
 
 /**
  * Checks that rows can be copied into a database, before anything is changed there.
- * @returns its tables, then
+ * @param migrations of the version that the rows are of: later ones would not change them
+ * @returns tables of this version
  */
-export async function requireEmpty(target: ConnectionTarget): Promise<readonly Table[]> {
-  const { version, newer } = await check(target);
+export async function requireEmpty(
+  target: ConnectionTarget,
+  migrations: readonly string[],
+): Promise<readonly Table[]> {
+  const { version, pending, newer } = await check(target);
   if (Number.parseInt(version, 10) < OLDEST_VERSION)
     throw new Error(
       `the database is of PostgreSQL ${version}, and the service needs ${OLDEST_VERSION} or newer`,
     );
-  if (newer.length > 0) throw new Error('the database has tables of a newer version: name an empty database');
+  const applied = ALL_MIGRATIONS.filter((name) => !pending.includes(name));
+  if (newer.length > 0 || applied.some((name) => !migrations.includes(name)))
+    throw new Error('the database has tables of a newer version: name an empty database');
   const tables = await withEntities(target, (dataSource) => Promise.resolve(copiedTables(dataSource)));
   await requireNoInstance(target);
   await withClient(target, (client) => requireNoRows(client, tables));
