@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { text } from 'node:stream/consumers';
+import { Client } from 'pg';
 import request from 'supertest';
 import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.js';
 import { createDatabase, createEmptyDatabase, dump, query } from '../support/database.js';
@@ -219,37 +220,66 @@ describe('from one PostgreSQL to another', () => {
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('target: the service uses') });
   });
 
-  it('interrupted, leaves the source untouched and the target without rows; then it can be repeated', async () => {
-    const before = await dump(source);
-    await makeTables();
-    await query(
-      target,
-      `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql
-       AS $$ BEGIN PERFORM pg_advisory_lock(75); RETURN NEW; END $$;
-       CREATE TRIGGER wait BEFORE INSERT ON refresh_tokens FOR EACH ROW EXECUTE FUNCTION wait()`,
-    );
-    for (const signal of ['SIGINT', 'SIGKILL'] as const) {
-      const held = query(target, 'SELECT pg_advisory_lock(75), pg_sleep(120)');
-      held.catch(() => undefined); // it is ended below
+  describe('during the copy', () => {
+    beforeEach(async () => {
+      await makeTables();
+      await query(
+        target,
+        `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql
+         AS $$ BEGIN PERFORM pg_advisory_xact_lock(75); RETURN NEW; END $$;
+         CREATE TRIGGER wait BEFORE INSERT ON refresh_tokens FOR EACH ROW EXECUTE FUNCTION wait()`,
+      );
+    });
+
+    /** Begins a copy, which waits at its first row until it is released. */
+    async function whileWaiting() {
+      const held = new Client(target);
+      await held.connect();
+      endings.after(held, (one) => one.end());
+      await held.query('SELECT pg_advisory_lock(75)');
       const child = spawn(process.execPath, [MAIN, 'move-database', target], {
         cwd: tmpdir(),
         env: { PATH: process.env['PATH'], ...env },
       });
       const said = text(child.stderr);
       await waiting(target, [1, 'COPY']);
-      child.kill(signal);
-      const expected = signal === 'SIGINT' ? 'move-database: interrupted; nothing was copied\n' : '';
-      expect(await said).toBe(expected);
-      await query(
+      return { child, said, release: () => held.query('SELECT pg_advisory_unlock(75)') };
+    }
+
+    it.each(['SIGINT', 'SIGKILL'] as const)(
+      'a %s leaves the source untouched and the target without rows, and the copy can be repeated',
+      async (signal) => {
+        const before = await dump(source);
+        const { child, said, release } = await whileWaiting();
+        child.kill(signal);
+        expect(await said).toBe(
+          signal === 'SIGINT' ? 'move-database: interrupted; nothing was copied\n' : '',
+        );
+        await release();
+        await query(target, 'DROP FUNCTION wait CASCADE'); // waits for the end of the transaction
+        expect(await query(target, 'SELECT FROM refresh_tokens')).toEqual([]);
+        expect(await dump(source)).toBe(before);
+        expect(await move(env, target)).toMatchObject({ code: 0 });
+        expect(await dump(target)).toBe(before);
+      },
+    );
+
+    it('no instance can write into the target; one at the source prevents the end of the copy', async () => {
+      const { said, release } = await whileWaiting();
+      const locks = await query(
         target,
-        `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
-         WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+        `SELECT DISTINCT relation::regclass::text AS name FROM pg_locks WHERE mode = 'AccessExclusiveLock'
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relation IS NOT NULL`,
+      );
+      expect(locks).toEqual(expect.arrayContaining([{ name: 'users' }, { name: 'signing_keys' }]));
+      const instance = new Client({ connectionString: source, application_name: 'latchkey' });
+      await instance.connect();
+      endings.after(instance, (one) => one.end());
+      await release();
+      expect(await said).toBe(
+        'move-database: source: the service uses the database (1 connection): stop all instances first; nothing was copied\n',
       );
       expect(await query(target, 'SELECT FROM refresh_tokens')).toEqual([]);
-      expect(await dump(source)).toBe(before);
-    }
-    await query(target, 'DROP FUNCTION wait CASCADE');
-    expect(await move(env, target)).toMatchObject({ code: 0 });
-    expect(await dump(target)).toBe(before);
+    });
   });
 });

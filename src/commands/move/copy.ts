@@ -50,14 +50,14 @@ export async function withClient<Result>(
   }
 }
 
-// - Another name than that of the service, whose readers would wait for this transaction (commit-reader.ts).
+// - A name of the copy: readers of the service wait for transactions with its name (commit-reader.ts).
 // - A copy may take hours: no time-out of role, database or URL applies, but that for a lock.
 // - The text format of COPY depends on the others.
 const SETTINGS = `
   SELECT set_config(name, value, true) FROM (VALUES
     ('application_name', 'latchkey-copy'),
     ('statement_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('transaction_timeout', '0'),
-    ('lock_timeout', '5s'),
+    ('lock_timeout', '30s'),
     ('client_encoding', 'UTF8'), ('DateStyle', 'ISO'), ('IntervalStyle', 'postgres'), ('extra_float_digits', '3')
   ) AS settings (name, value) WHERE current_setting(name, true) IS NOT NULL`;
 
@@ -97,7 +97,8 @@ export async function requireNoRows(client: Client, tables: readonly Table[]): P
 }
 
 /**
- * Locks tables until the end of the transaction: an instance that starts meanwhile waits, and writes nothing.
+ * Locks tables until the end of the transaction: an instance that starts during the copy waits, and writes
+ * nothing.
  */
 export async function lockTables(client: Client, tables: readonly Table[]): Promise<void> {
   const names = await findTables(client, tables);

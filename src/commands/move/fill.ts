@@ -18,7 +18,7 @@ export interface Surroundings {
   readonly progress: Progress;
 }
 
-/** Applies the migrations of these names, all of which this version has. */
+/** Applies the migrations of these names. This version has all of them. */
 export async function makeTables(target: ConnectionTarget, names: readonly string[], signal: AbortSignal) {
   const migrations = MIGRATIONS.filter(({ name }) => names.includes(name));
   const retries = { timeoutMs: MIGRATION_MS, signal, log: () => undefined };

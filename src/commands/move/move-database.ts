@@ -30,7 +30,7 @@ export async function moveDatabase(
     await about('target', () => makeTables(target, ALL_MIGRATIONS, signal));
     const rows = await inTransaction(source.target, SNAPSHOT, signal, (from) => {
       const read = progress.watch(readTables(from, tables));
-      // Changes of an instance that was started meanwhile would be lost.
+      // Changes of an instance that was started during the copy would be lost.
       const check = () => about('source', () => requireNoInstance(source.target));
       return fill({ target, tables, signal }, read, check);
     });
