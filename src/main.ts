@@ -47,6 +47,18 @@ DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service fir
 `,
     run: async () => (await import('./commands/distribute/distribute.js')).runDistribute(),
   },
+  'move-database': {
+    about: 'copies the database of a stopped service to an empty one',
+    run: async (argv) => (await import('./commands/move/command.js')).runMoveDatabase(argv),
+  },
+  backup: {
+    about: 'writes a backup to a file, also while the service runs',
+    run: async (argv) => (await import('./commands/move/command.js')).runBackup(argv),
+  },
+  restore: {
+    about: 'restores a backup into an empty database',
+    run: async (argv) => (await import('./commands/move/command.js')).runRestore(argv),
+  },
 };
 
 const usageOf = (commands: Readonly<Record<string, Command>>): string => `Usage: latchkey <command>

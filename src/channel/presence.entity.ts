@@ -1,7 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { ReferenceTable } from '../platform/database/reference-table.js';
+import { Transient } from '../platform/database/transient.js';
 
 /** Device of a user with an open socket on an instance. */
+@Transient()
 @Entity('presence')
 export class Presence {
   @PrimaryColumn('uuid', { name: 'user_id' })
@@ -18,6 +20,7 @@ export class Presence {
 
 /** Instance of the service with sockets, and the time of its last heartbeat. */
 @ReferenceTable()
+@Transient()
 @Entity('instances')
 export class Instance {
   @PrimaryColumn('uuid', { name: 'instance_id' })

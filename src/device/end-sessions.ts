@@ -1,9 +1,11 @@
+import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { plainArray } from '../platform/database/batching.js';
 import type { Sql } from '../platform/database/sql.js';
 import type { EndCause, SessionIds } from '../platform/events.js';
 import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import {
+  END_EVERY_SESSION,
   END_EXCESS,
   END_SESSION,
   END_SESSIONS,
@@ -70,6 +72,13 @@ export function endExcess(
   cause: EndCause,
 ): Promise<Ended[]> {
   return end(manager, END_EXCESS.text, [userId, sessionId, deviceId, most, cause]);
+}
+
+/** Ends the sessions of all users, in a transaction that locks the tables. @returns number of sessions */
+export async function endEverySession(client: Client): Promise<number> {
+  const [ofUsers, ofSessions] = END_EVERY_SESSION;
+  await client.query(ofUsers);
+  return (await client.query(ofSessions)).rowCount ?? 0;
 }
 
 async function end(manager: EntityManager, text: string, values: unknown[]): Promise<Ended[]> {

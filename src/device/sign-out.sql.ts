@@ -116,6 +116,17 @@ export const END_SESSIONS = {
 };
 
 /**
+ * Ends the sessions of all users as END_SESSION does, and refuses sign-ins that began before, as
+ * LOCK_SIGNED_OUT_USER does. For a restored backup, whose transaction locks the tables; columns of 0.1.0.
+ */
+export const END_EVERY_SESSION = [
+  `UPDATE users SET sessions_ended_at = greatest(sessions_ended_at, now()) WHERE removed_at IS NULL`,
+  `UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now()),
+    ends_because = NULL, id_token = NULL, address = NULL, user_agent = NULL
+  WHERE signed_out_at IS NULL`,
+] as const;
+
+/**
  * Ends a slice of the sessions beyond the limit of a user: those of the device first, then by last use.
  * Parameters: user, the session that stays, its device, the limit, EndCause.
  */

@@ -22,6 +22,8 @@ const STATEMENTS = [
   ['lock of a sign-out', signOut.LOCK_USER.text, 1],
   ['end of a session', signOut.END_SESSION.text, 3],
   ['end of sessions', signOut.END_SESSIONS.text, 5],
+  ['end of sign-ins of all users', signOut.END_EVERY_SESSION[0], 0],
+  ['end of all sessions', signOut.END_EVERY_SESSION[1], 0],
   ['end of sessions at the provider', signOut.END_SESSIONS_AT_PROVIDER.text, 5],
   ['end of sessions beyond the limit', signOut.END_EXCESS.text, 5],
   ['standing by externalId', FIND_STANDING.externalId.text, 3],

@@ -128,7 +128,15 @@ describe('the command', () => {
     for (const option of ['--help', '-h']) {
       const { code, stdout, stderr } = await latchkey([option]).ended;
       expect([code, stderr]).toEqual([0, '']);
-      for (const name of ['serve', 'keys', 'check-provider', 'hash-password', 'distribute'])
+      for (const name of [
+        'serve',
+        'keys',
+        'check-provider',
+        'hash-password',
+        'distribute',
+        'backup',
+        'restore',
+      ])
         expect(stdout).toMatch(new RegExp(`^  ${name} +[a-z]`, 'm'));
     }
   });
@@ -141,6 +149,7 @@ describe('the command', () => {
     { args: ['keys', 'burn'], said: /^Usage: latchkey keys <command>\n/ },
     { args: ['hash-password', 'secret'], said: /^Usage: latchkey hash-password\n(?![^]*secret)/ },
     { args: ['distribute', '--all'], said: /^Usage: latchkey distribute\n/ },
+    { args: ['move-database'], said: /^Usage: latchkey move-database <url \| -> \[--distribute\]\n/ },
     { args: ['check-provider'], said: /^check-provider: [^]*\n\nUsage: latchkey check-/ },
   ])('answers $args with the usage, and with exit code 2', async ({ args, said }) => {
     const { code, stdout, stderr } = await latchkey(args).ended;

@@ -82,6 +82,7 @@ describe('who may import whom', () => {
     expect(importers.toSorted()).toEqual([
       'commands/check/check-provider.ts #check-provider',
       'commands/keys/run.ts #embedded-postgres',
+      'commands/move/databases.ts #embedded-postgres',
       'features/provider-events/command/set-up.ts #embedded-postgres',
       'main.ts #check-provider',
       'start/application.ts #embedded-postgres',

@@ -198,6 +198,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'the command `distribute`, for Citus',
     imports: [...GROUND, 'citus', 'entities.js', 'settings.js'],
   },
+  'commands/move': {
+    contents: 'the commands `move-database`, `backup` and `restore`',
+    imports: [...GROUND, 'device', 'commands/distribute', 'entities.js', 'settings.js'],
+  },
   'commands/check': {
     contents: 'the commands `check-config` and `check-provider`, which check as a start does',
     imports: [...GROUND, 'provider', 'platform/redis', 'token', 'entities.js', 'features.js', 'settings.js'],

@@ -51,13 +51,14 @@ export async function isFree(port: number): Promise<boolean> {
   return free;
 }
 
-/** Returns PostgreSQL's settings to listen at this address only. */
-export function listenOnly({ host, port }: Address): string[] {
-  const socket = host.startsWith('/');
+/** Returns PostgreSQL's settings to listen at this address, and on sockets in further directories. */
+export function listenOnly({ host, port }: Address, directories: readonly string[] = []): string[] {
+  const isSocket = host.startsWith('/');
+  const sockets = isSocket ? [host, ...directories] : directories;
   return [
     `port=${port}`,
-    `listen_addresses=${socket ? '' : host}`,
-    `unix_socket_directories=${socket ? `"${host.replaceAll('"', '""')}"` : ''}`,
+    `listen_addresses=${isSocket ? '' : host}`,
+    `unix_socket_directories=${sockets.map((directory) => `"${directory.replaceAll('"', '""')}"`).join(',')}`,
     'unix_socket_permissions=0600', // its directory is closed, too
   ];
 }

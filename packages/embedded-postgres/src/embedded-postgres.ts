@@ -1,10 +1,11 @@
 import { errorMessage } from './own-file.js';
-import { WITHOUT_ENVIRONMENT, type Address } from './address.js';
+import { socketIn, WITHOUT_ENVIRONMENT, type Address } from './address.js';
 import { postgresBinaries } from './binaries.js';
 import { clusterDirectory, pointTo } from './cluster-directory.js';
 import { ensureCluster, readPassword } from './cluster.js';
 import { isAlive, mayBePostmaster, readPostmaster } from './postmaster.js';
 import { provision, SERVICE } from './provision.js';
+import { hasSocket } from './socket-directory.js';
 import { sharedPlace } from './system-account.js';
 import { Supervisor } from './supervisor.js';
 
@@ -61,7 +62,7 @@ export function runningEmbeddedPostgres(dataDir: string): string | undefined {
   const { path } = clusterDirectory(dataDir, () => undefined);
   const running = readPostmaster(path);
   if (!running?.address || !isAlive(running.pid) || !mayBePostmaster(running.pid, path)) return undefined;
-  return urlOf(running.address, readPassword(path));
+  return urlOf(hasSocket(path) ? socketIn(path) : running.address, readPassword(path));
 }
 
 function urlOf({ host, port }: Address, password: string): string {

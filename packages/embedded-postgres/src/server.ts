@@ -22,6 +22,8 @@ export interface ServerOptions {
   readonly port: number;
   /** As in `Address`. Default: 127.0.0.1. */
   readonly host?: string;
+  /** Directories of further sockets. */
+  readonly sockets?: readonly string[];
   /** Further settings, `name=value`. */
   readonly settings?: readonly string[];
   /** Kills the process during the start. */
@@ -50,6 +52,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     path,
     host = LOOPBACK,
     port,
+    sockets,
     settings = [],
     signal,
     silenceMs = SILENCE_MS,
@@ -58,7 +61,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const [command, ...before] = diesWithParent(binaries.postgres, account);
   const child = spawn(
     command,
-    [...before, '-D', path, ...[...listenOnly(address), ...QUIET, ...settings].flatMap((s) => ['-c', s])],
+    [
+      ...before,
+      '-D',
+      path,
+      ...[...listenOnly(address, sockets), ...QUIET, ...settings].flatMap((s) => ['-c', s]),
+    ],
     {
       ...account,
       cwd: '/',

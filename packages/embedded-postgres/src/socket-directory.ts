@@ -72,7 +72,7 @@ export class SocketDirectory {
   }
 
   hasSocket(): boolean {
-    return lstatSync(join(this.path, SOCKET_FILE), { throwIfNoEntry: false }) !== undefined;
+    return hasSocket(this.path);
   }
 
   remove(): void {
@@ -107,12 +107,37 @@ export class SocketDirectory {
     return found !== undefined && found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0;
   }
 
-  /** Runs as its account, which may replace the directory by a link after the check. */
   private empty(): void {
-    const files = [SOCKET_FILE, SOCKET_LOCK_FILE].map((file) => join(this.path, file));
-    if (this.account) spawnSync('rm', ['-f', '--', ...files], { ...this.account, cwd: '/', env: {} });
-    else for (const file of files) rmSync(file, { force: true });
+    removeSocket(this.path, this.account);
   }
+}
+
+export function hasSocket(directory: string): boolean {
+  return lstatSync(join(directory, SOCKET_FILE), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Runs as the account, which may replace the directory by a link after a check. */
+function removeSocket(directory: string, account: SystemAccount | undefined): void {
+  const files = [SOCKET_FILE, SOCKET_LOCK_FILE].map((file) => join(directory, file));
+  if (account) spawnSync('rm', ['-f', '--', ...files], { ...account, cwd: '/', env: {} });
+  else for (const file of files) rmSync(file, { force: true });
+}
+
+const MAX_BYTES_IN_CLUSTER = 100;
+
+/**
+ * Whether the cluster's own directory has a second socket: for commands that do not see the first one, such as those outside
+ * of a unit with `PrivateTmp`. Not on Windows, nor if its path is too long.
+ */
+export function hasRoomForSocket(cluster: string): boolean {
+  return (
+    process.platform !== 'win32' && Buffer.byteLength(join(cluster, SOCKET_FILE)) <= MAX_BYTES_IN_CLUSTER
+  );
+}
+
+/** Removes the socket of a killed server, as `SocketDirectory.open` does. */
+export function removeSocketOf(cluster: string, account: SystemAccount | undefined): void {
+  if (lstatSync(join(cluster, SOCKET_LOCK_FILE), { throwIfNoEntry: false })) removeSocket(cluster, account);
 }
 
 /** Returns the beginnings of the paths of this cluster's directories. */

@@ -7,7 +7,7 @@ import { claim, takeOver } from './ownership.js';
 import { signalPostmaster } from './postmaster.js';
 import { startServer, type Server } from './server.js';
 import type { StoppedCluster } from './provision.js';
-import { SocketDirectory } from './socket-directory.js';
+import { hasRoomForSocket, removeSocketOf, SocketDirectory } from './socket-directory.js';
 
 const START_TIMEOUT_MS = 3000;
 const RETRY_MS = 100;
@@ -46,6 +46,11 @@ export class Supervisor {
       if (!this.socket && process.platform !== 'win32') {
         this.log('embedded PostgreSQL: there is no place for a socket, so it listens on 127.0.0.1');
       }
+      if (this.socket && !hasRoomForSocket(path)) {
+        this.log(
+          `embedded PostgreSQL: the path of ${path} is too long for a socket, so a backup may need a stop of the service`,
+        );
+      }
       const address = await this.bringUp();
       this.socket?.removeOthers();
       this.watching = this.watch(address);
@@ -78,14 +83,16 @@ export class Supervisor {
 
   /** Retries: another program may take the port, and processes of a killed server take a moment to end. */
   private async startServer(tcp?: Address): Promise<Server> {
-    const { path, password, binaries } = this.cluster;
+    const { path, password, binaries, account } = this.cluster;
+    const sockets = this.socket && hasRoomForSocket(path) ? [path] : [];
     const deadline = Date.now() + START_TIMEOUT_MS;
     for (;;) {
       await takeOver(path, password, binaries, this.log);
+      removeSocketOf(path, account);
       refuseSpecialFiles(path);
       try {
         const address = this.socket?.open() ?? tcp ?? { host: LOOPBACK, port: await freePort() };
-        return await startServer({ ...this.cluster, ...address, signal: this.starting.signal });
+        return await startServer({ ...this.cluster, ...address, sockets, signal: this.starting.signal });
       } catch (error) {
         if (this.stopping || Date.now() > deadline) throw error;
       }

@@ -136,7 +136,7 @@ describe('variables of the shell', () => {
       const dataSource = await new DataSource(dataSourceOptions(url, 1)).initialize();
       expect(await dataSource.query(sql)).toEqual([expected]);
       await dataSource.destroy();
-      expect(runningEmbeddedPostgres(dataDir)).toBe(url);
+      expect(await query(runningEmbeddedPostgres(dataDir)!, sql)).toEqual([expected]);
       await server.stop();
     }
   });

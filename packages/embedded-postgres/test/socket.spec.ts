@@ -105,6 +105,45 @@ describeOnUnix('the socket', () => {
   });
 });
 
+describeOnUnix('the second socket', () => {
+  it('is in the directory of the cluster, for commands; it is removed with the server, and replaced after a kill', async () => {
+    const dataDir = mkdtempSync(join(ROOM, 'd'));
+    chmodSync(dataDir, 0o711);
+    const own = join(dataDir, 'postgres');
+    const first = await starts.start({ dataDir, socketPlaces: [places] });
+    const running = runningEmbeddedPostgres(dataDir)!;
+    expect([directoryOf(first.url), directoryOf(running)]).toEqual([expect.stringContaining(places), own]);
+    expect(await query(running, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(statSync(join(own, '.s.PGSQL.5432')).mode & 0o777).toBe(0o600);
+    expect(starts.log.join()).not.toContain('too long');
+
+    // The number in the lock is that of a living process, as after a restart of a container.
+    const stranger = spawn('sleep', ['60'], { ...postgresAccount(), stdio: 'ignore' });
+    try {
+      const back = starts.line(/is back/);
+      const lock = join(own, '.s.PGSQL.5432.lock');
+      const [, ...rest] = readFileSync(lock, 'utf8').split('\n');
+      process.kill(readPostmaster(own)!.pid, 'SIGKILL');
+      writeFileSync(lock, [stranger.pid, ...rest].join('\n'));
+      await back;
+      expect(await query(running, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    } finally {
+      stranger.kill();
+    }
+    await first.stop();
+    expect(readdirSync(own).filter((name) => name.startsWith('.s.'))).toEqual([]);
+  });
+
+  it('is left out, with a warning, if its path has more than 100 bytes', async () => {
+    const { url } = await start();
+    expect(starts.log).toEqual([
+      expect.stringMatching(/is too long for a socket, so a backup may need a stop/),
+    ]);
+    expect(directoryOf(runningEmbeddedPostgres(DATA_DIR)!)).toBe(directoryOf(url));
+    expect(readdirSync(CLUSTER).filter((name) => name.startsWith('.s.'))).toEqual([]);
+  });
+});
+
 describeOnUnix('when the socket is lost', () => {
   it('the server is killed and its lock names a living process: it comes back at the same address', async () => {
     const { url } = await start();

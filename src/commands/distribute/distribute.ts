@@ -14,7 +14,7 @@ const LOCK = 0x6c6b_0004; // number of an advisory lock, which must not change b
 
 const MIGRATION_TIMEOUT_MS = 30_000;
 
-const NO_CLUSTER = 'this database is no Citus cluster: it lacks the extension "citus", and nothing was done';
+const NO_CLUSTER = 'this database is no Citus cluster: it lacks the extension "citus"';
 
 interface Placement {
   readonly table: string;
@@ -47,7 +47,7 @@ export async function runDistribute(): Promise<number> {
       return fail(2, 'DATABASE_URL is not set, and the embedded PostgreSQL has no Citus');
     const log = (line: string): void => void process.stdout.write(`${line}\n`);
     const isCluster = await distributeDatabase(directTarget(settings), log);
-    if (!isCluster) return fail(2, NO_CLUSTER);
+    if (!isCluster) return fail(2, `${NO_CLUSTER}, and nothing was done`);
     log('Done: start the service now.');
     return 0;
   } catch (error) {
@@ -73,6 +73,11 @@ export async function onCluster<Result>(
   } finally {
     await cluster.destroy();
   }
+}
+
+/** @throws a sentence if the database is no cluster */
+export async function requireCluster(target: ConnectionTarget): Promise<void> {
+  if (!(await onCluster(target, hasCitus))) throw new Error(NO_CLUSTER);
 }
 
 /**

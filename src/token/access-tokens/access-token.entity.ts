@@ -1,8 +1,10 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../platform/database/expires.js';
+import { Transient } from '../../platform/database/transient.js';
 
 /** Access token in plaintext (spec §2.1): in this column only, which is never selected. */
 @Expires({ first: true }) // removed within a minute
+@Transient()
 @Entity('access_tokens')
 export class AccessToken {
   @PrimaryColumn('uuid', { name: 'user_id' })
