@@ -150,7 +150,7 @@ describe('a planted fault', () => {
   );
 });
 
-/** The same in a statement of the service. */
+/** A history with a fault in a statement of the service. */
 describe('a fault planted in a statement', () => {
   it.each(PLANTED_STATEMENTS.map((plant, i) => [plant.name, plant, i] as const))(
     'is found: %s',

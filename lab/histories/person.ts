@@ -47,7 +47,7 @@ const MIX_WITH_LIMITS: typeof MIX = {
 };
 /** Sign-ins at one time: more than the limit. */
 const AT_ONCE = 5;
-/** Milliseconds in which a session is not used whose client reports that its idle end is a second away. */
+/** Milliseconds in which a client leaves a session, after the report that its idle end is a second away. */
 const LEFT_MS = UNWRITTEN_MS + 2000;
 
 export interface PersonOptions extends Shared {

@@ -88,7 +88,7 @@ async function statementsOf(migration: (typeof MIGRATIONS)[number]): Promise<str
 
 /** A database that a released version has made becomes the one of this version (docs/versions.md). */
 describe('a migration of a released version', () => {
-  // Those of a deleted feature are gone with it.
+  // A deleted feature has none.
   it.each(MIGRATIONS.filter(({ name }) => RELEASED[name]).map((one) => [one.name, one] as const))(
     '%s is as it was released',
     async (name, migration) => {

@@ -26,7 +26,7 @@ it('makes a filled database', async () => {
   try {
     const stub = endings.after(await StubProvider.start(), (one) => one.close());
     const transmitter = await Transmitter.start(endings);
-    const env = releasedEnv(stub, transmitter.url, 'http://127.0.0.1:9/hook'); // nobody listens there
+    const env = releasedEnv(stub, transmitter.url, 'http://127.0.0.1:9/hook'); // a closed port
     const service = endings.after(await startTestService(env), (one) => one.close());
     const { url, databaseUrl } = service;
     const admin = bearer(url, SERVICE_KEY);
@@ -44,7 +44,7 @@ it('makes a filled database', async () => {
       .send({ code: 'bob', state: await beginSignIn(url), ...device('Desk') })
       .expect(200);
 
-    // A history, of which Ada's socket has not received the last event.
+    // A history. Ada's socket has not received its last event.
     const push = (n: number, headers = {}) =>
       admin.post('/push', { user_id: ada.user_id, event: 'note', data: { n } }).set(headers);
     const socket = await SocketClient.connect(url, ada.access_token);
@@ -69,7 +69,7 @@ it('makes a filled database', async () => {
     await admin.patch(`/users/${finn.user_id}`, { suspended: true }).expect(200);
     await admin.put(`/users/${ada.user_id}/claims`, { claims: { plan: 'pro' } }).expect(200);
 
-    // Under way: a device that asks for approval, and a webhook that nobody accepts.
+    // Under way: a device that asks for approval, and a webhook without a receiver.
     const eve = await signIn(url, 'eve');
     const { body: asked } = await request(url)
       .post('/oauth2/device_authorization')

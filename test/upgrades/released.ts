@@ -51,7 +51,7 @@ export const RELEASED: readonly (readonly [version: string, released: () => Rele
     () => JSON.parse(readFileSync(new URL(name, HERE), 'utf8')) as Released,
   ]);
 
-/** Settings of the service that made the database, and of the one that goes on with it. */
+/** Settings of the service that made the database, and of the one that continues with it. */
 export function releasedEnv(stub: StubProvider, corp: string, webhook: string): Record<string, string> {
   return {
     ...stub.env(),

@@ -13,7 +13,7 @@ import { until } from '../support/waiting.js';
 import { WebhookReceiver } from '../support/webhook-receiver.js';
 import { keyOf, PUBLIC_URL, RELEASED, releasedEnv, restore, type Held } from './released.js';
 
-/** This version goes on with the database of a released one, and nothing is asked of a user (docs/versions.md). */
+/** This version continues with the database of a released one, and nothing is asked of a user (docs/versions.md). */
 describe.each(RELEASED)('an upgrade from %s', (_version, released) => {
   const endings = new Endings();
   let held: Held;
