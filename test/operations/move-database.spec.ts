@@ -138,6 +138,9 @@ describe('from one PostgreSQL to another', () => {
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
     expect([stdout, stderr]).toEqual([expect.stringContaining('Copied 3 rows of '), '']);
     expect(await dump(target)).toBe(await dump(source));
+    const indexes = `SELECT indexdef, indisvalid FROM pg_indexes JOIN pg_index ON indexrelid = indexname::regclass
+      WHERE schemaname = 'public' ORDER BY indexname`;
+    expect(await query(target, indexes)).toEqual(await query(source, indexes));
   });
 
   it('with a wrong URL, or without one, is wrong usage; the URL is not shown', async () => {
