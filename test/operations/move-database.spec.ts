@@ -138,8 +138,8 @@ describe('from one PostgreSQL to another', () => {
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
     expect([stdout, stderr]).toEqual([expect.stringContaining('Copied 3 rows of '), '']);
     expect(await dump(target)).toBe(await dump(source));
-    const indexes = `SELECT indexdef, indisvalid FROM pg_indexes JOIN pg_index ON indexrelid = indexname::regclass
-      WHERE schemaname = 'public' ORDER BY indexname`;
+    const indexes = `SELECT pg_get_indexdef(indexrelid) AS definition, indisvalid FROM pg_index
+      WHERE indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace) ORDER BY 1`;
     expect(await query(target, indexes)).toEqual(await query(source, indexes));
   });
 
