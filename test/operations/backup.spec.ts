@@ -14,7 +14,7 @@ import { dataSourceOptions } from '../../src/platform/database/pool/data-source.
 import { createDatabase, createEmptyDatabase, dump, query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { EventStreamReader } from '../support/event-stream.js';
-import { KEYS, latchkeyCommand, startServiceProcess } from '../support/service-process.js';
+import { KEYS, latchkeyCommand, startServiceProcess, withoutProgress } from '../support/service-process.js';
 import { claimsOf, insertSessions, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until, waiting } from '../support/waiting.js';
@@ -211,7 +211,7 @@ describe('a backup of an own PostgreSQL', () => {
       cwd: tmpdir(),
       env: { PATH: process.env['PATH'], ...KEYS, ...env },
     });
-    const said = text(child.stderr);
+    const said = text(child.stderr).then(withoutProgress);
     await waiting(source, [1, 'COPY']);
     return { child, said, release: () => held.query('ROLLBACK') };
   }

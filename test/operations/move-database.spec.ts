@@ -11,7 +11,7 @@ import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embe
 import { createDatabase, createEmptyDatabase, dump, query } from '../support/database.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { Endings } from '../support/endings.js';
-import { KEYS, latchkeyCommand, startServiceProcess } from '../support/service-process.js';
+import { KEYS, latchkeyCommand, startServiceProcess, withoutProgress } from '../support/service-process.js';
 import { bearer, insertSessions, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
@@ -136,8 +136,11 @@ describe('from one PostgreSQL to another', () => {
     });
     child.stdin.end(`${target}\n`);
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    expect([stdout, stderr]).toEqual([expect.stringContaining('Copied 3 rows of '), '']);
+    expect([stdout, withoutProgress(stderr)]).toEqual([expect.stringContaining('Copied 3 rows of '), '']);
     expect(await dump(target)).toBe(await dump(source));
+    const indexes = `SELECT pg_get_indexdef(indexrelid) AS definition, indisvalid FROM pg_index
+      WHERE indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace) ORDER BY 1`;
+    expect(await query(target, indexes)).toEqual(await query(source, indexes));
   });
 
   it('with a wrong URL, or without one, is wrong usage; the URL is not shown', async () => {
@@ -241,7 +244,7 @@ describe('from one PostgreSQL to another', () => {
         cwd: tmpdir(),
         env: { PATH: process.env['PATH'], ...env },
       });
-      const said = text(child.stderr);
+      const said = text(child.stderr).then(withoutProgress);
       await waiting(target, [1, 'COPY']);
       return { child, said, release: () => held.query('SELECT pg_advisory_unlock(75)') };
     }

@@ -105,6 +105,11 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
+/** Leaves out the lines of a command that takes more than ten seconds, as on a busy machine. */
+export function withoutProgress(stderr: string): string {
+  return stderr.replaceAll(/^\{"table":.*\}\n/gm, '');
+}
+
 /**
  * Runs a command of the compiled service.
  * @param env the whole of its environment, beside PATH
@@ -117,7 +122,7 @@ export function latchkeyCommand(
   const options = { cwd, env: { PATH: process.env['PATH'], ...env } };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [MAIN, ...args], options, (_error, stdout, stderr) => {
-      resolve({ code: child.exitCode ?? -1, stdout, stderr });
+      resolve({ code: child.exitCode ?? -1, stdout, stderr: withoutProgress(stderr) });
     });
   });
 }

@@ -20,7 +20,7 @@ import { keyOf, PUBLIC_URL, releasedEnv, type Held } from './released.js';
 const LEFT_OUT = ['access_tokens', 'instances', 'presence'];
 
 // Writes released/<version>.json; run once for each release, on its commit:
-// npm run build && npx jest --testMatch '**/make-released.ts' (with the Node.js options of `npm test`)
+// npm test -- --testMatch '**/make-released.ts' -- test/upgrades
 it('makes a filled database', async () => {
   const endings = new Endings();
   try {

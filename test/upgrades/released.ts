@@ -94,12 +94,13 @@ export async function restore({ at, tables }: Released): Promise<TestDatabase> {
       const text = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`;
       await client.query(text, [JSON.stringify(rows)]);
     }
-    const { rows } = await client.query<{ table: string }>(
-      `SELECT table_name AS "table" FROM information_schema.columns
-       WHERE table_schema = current_schema() AND column_name = 'expires_at'`,
+    const { rows } = await client.query<{ table: string; column: string }>(
+      `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
+       WHERE table_schema = current_schema() AND column_name ~ 'expires?_at$' AND table_name = ANY ($1)`,
+      [Object.keys(tables)],
     );
-    for (const { table } of rows) {
-      await client.query(`UPDATE ${table} SET expires_at = expires_at + (now() - $1::timestamptz)`, [at]);
+    for (const { table, column } of rows) {
+      await client.query(`UPDATE ${table} SET ${column} = ${column} + (now() - $1::timestamptz)`, [at]);
     }
   } finally {
     await client.end();

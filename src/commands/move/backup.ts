@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { Client } from 'pg';
 import { endEverySession } from '../../device/end-sessions.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
 import { readBackup, writeBackup, type Header } from './backup-file.js';
@@ -42,20 +43,23 @@ export async function backUp(file: string, { settings, signal, print, progress }
 export async function restore(
   file: string,
   keepSessions: boolean,
-  { settings, signal, print, progress }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
+  const { settings, signal, print, progress } = surroundings;
   const { header, tables: stored } = await readBackup(file);
   requireReadable(header, settings);
   const own = await openOwnDatabase(settings, { creates: true });
   try {
     const { target } = own;
-    const tables = await requireEmpty(target, header.migrations);
+    const schema = await requireEmpty(target, header.migrations);
     // Of the backup's version: the next start migrates the rows.
     await makeTables(target, header.migrations, signal);
     let ended = 0;
-    const rows = await fill({ target, tables, signal }, progress.watch(stored), async (client) => {
+    async function endSessions(client: Client): Promise<void> {
       if (!keepSessions) ended = await endEverySession(client);
-    });
+    }
+    const filling = { target, ...schema, stored: endSessions };
+    const rows = await fill(filling, progress.watch(stored), surroundings);
     print(`Done: ${counted(rows)} in ${progress.seconds} s, as they were at ${header.createdAt}.`);
     print(
       keepSessions

@@ -53,11 +53,14 @@ export async function openOwnDatabase(settings: Settings, options: OpenOptions =
   return { target: targetOf(() => started.url, 'session'), close: () => started.stop() };
 }
 
-/**
- * Checks that a database has the schema of this version.
- * @returns `isDistributed`: rows are on several nodes, which have no common snapshot
- */
-export async function requireCurrent(target: ConnectionTarget) {
+export interface Schema {
+  readonly tables: readonly Table[];
+  /** Rows are on several nodes, which have no common snapshot. */
+  readonly isDistributed: boolean;
+}
+
+/** Checks that a database has the schema of this version. */
+export async function requireCurrent(target: ConnectionTarget): Promise<Schema> {
   const { pending, newer } = await check(target);
   if (newer.length > 0)
     throw new Error('the database is of a newer version: use the command of that version');
@@ -67,19 +70,16 @@ export async function requireCurrent(target: ConnectionTarget) {
     );
   return withEntities(target, async (dataSource) => {
     await requireSchema(dataSource);
-    return { tables: copiedTables(dataSource), isDistributed: await cluster.isUsed(dataSource) };
+    return schemaOf(dataSource);
   });
 }
 
 /**
  * Checks that rows can be copied into a database, before anything is changed there.
  * @param migrations of the version that the rows are of: later ones would not change them
- * @returns tables of this version
+ * @returns tables of this version, of which earlier ones may lack some
  */
-export async function requireEmpty(
-  target: ConnectionTarget,
-  migrations: readonly string[],
-): Promise<readonly Table[]> {
+export async function requireEmpty(target: ConnectionTarget, migrations: readonly string[]): Promise<Schema> {
   const { version, pending, newer } = await check(target);
   if (Number.parseInt(version, 10) < OLDEST_VERSION)
     throw new Error(
@@ -88,10 +88,14 @@ export async function requireEmpty(
   const applied = ALL_MIGRATIONS.filter((name) => !pending.includes(name));
   if (newer.length > 0 || applied.some((name) => !migrations.includes(name)))
     throw new Error('the database has tables of a newer version: name an empty database');
-  const tables = await withEntities(target, (dataSource) => Promise.resolve(copiedTables(dataSource)));
+  const schema = await withEntities(target, schemaOf);
   await requireNoInstance(target);
-  await withClient(target, (client) => requireNoRows(client, tables));
-  return tables;
+  await withClient(target, (client) => requireNoRows(client, schema.tables));
+  return schema;
+}
+
+async function schemaOf(dataSource: DataSource): Promise<Schema> {
+  return { tables: copiedTables(dataSource), isDistributed: await cluster.isUsed(dataSource) };
 }
 
 function check(target: ConnectionTarget) {

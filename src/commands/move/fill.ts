@@ -4,7 +4,15 @@ import type { Settings } from '../../platform/config/settings/settings.js';
 import type { ConnectionTarget } from '../../platform/database/pool/connection-target.js';
 import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
 import { migrate } from '../../platform/database/start/migrate.js';
-import { inTransaction, lockTables, requireNoRows, storeTables, type Table, type TableRows } from './copy.js';
+import {
+  dropIndexes,
+  inTransaction,
+  lockTables,
+  requireNoRows,
+  storeTables,
+  type TableRows,
+} from './copy.js';
+import type { Schema } from './databases.js';
 import type { Progress } from './progress.js';
 
 const MIGRATION_MS = 30_000;
@@ -25,26 +33,30 @@ export async function makeTables(target: ConnectionTarget, names: readonly strin
   await migrate({ ...dataSourceOptions(target, 1), migrations }, retries);
 }
 
-interface Filling {
+interface Filling extends Schema {
   readonly target: ConnectionTarget;
-  readonly tables: readonly Table[];
-  readonly signal: AbortSignal;
+  /** Runs before the indexes are made. */
+  readonly stored?: (client: Client) => Promise<void>;
+  /** Runs before the commit. */
+  readonly last?: () => Promise<void>;
 }
 
-/**
- * Stores rows in empty tables, all or none. @param last runs before the commit
- * @returns number of rows
- */
+/** Stores rows in empty tables, all or none. @returns number of rows */
 export function fill(
-  { target, tables, signal }: Filling,
+  { target, tables, isDistributed, stored, last }: Filling,
   rows: AsyncIterable<TableRows>,
-  last: (client: Client) => Promise<void>,
+  { signal, progress }: Surroundings,
 ): Promise<number> {
   return inTransaction(target, 'READ WRITE', signal, async (client) => {
     await lockTables(client, tables);
     await requireNoRows(client, tables);
+    // Nodes of a cluster may refuse it in one transaction with rows.
+    const makeIndexes = isDistributed ? undefined : await dropIndexes(client, tables);
     const count = await storeTables(client, rows, signal);
-    await last(client);
+    await stored?.(client);
+    progress.step('making indexes');
+    await makeIndexes?.();
+    await last?.();
     return count;
   });
 }

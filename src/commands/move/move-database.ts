@@ -18,21 +18,22 @@ const COPIED = 'COPIED';
 export async function moveDatabase(
   url: string,
   distribute: boolean,
-  { settings, signal, print, progress }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
+  const { settings, signal, print, progress } = surroundings;
   const target = await about('target', () => targetOf(() => url, 'session'));
   const source = await openOwnDatabase(settings);
+  const requireStopped = () => about('source', () => requireNoInstance(source.target));
   try {
     const { tables } = await about('source', () => requireCurrent(source.target));
-    await about('source', () => requireNoInstance(source.target));
-    await about('target', () => requireEmpty(target, ALL_MIGRATIONS));
+    await requireStopped();
+    const { isDistributed } = await about('target', () => requireEmpty(target, ALL_MIGRATIONS));
     if (distribute) await about('target', () => requireCluster(target));
     await about('target', () => makeTables(target, ALL_MIGRATIONS, signal));
     const rows = await inTransaction(source.target, SNAPSHOT, signal, (from) => {
-      const read = progress.watch(readTables(from, tables));
       // Changes of an instance that was started during the copy would be lost.
-      const check = () => about('source', () => requireNoInstance(source.target));
-      return fill({ target, tables, signal }, read, check);
+      const filling = { target, tables, isDistributed, last: requireStopped };
+      return fill(filling, progress.watch(readTables(from, tables)), surroundings);
     });
     print(`Copied ${counted(rows)} of ${tables.length} tables in ${progress.seconds} s.`);
   } finally {

@@ -23,6 +23,11 @@ export class Progress {
     }
   }
 
+  /** Reports at a terminal what takes a while. */
+  step(name: string): void {
+    if (this.output.isTTY) this.output.write(`${name}, ${this.seconds} s\n`);
+  }
+
   private async *watchRows(data: AsyncIterable<Buffer>, report: () => void): AsyncGenerator<Buffer> {
     for await (const chunk of data) {
       report();

@@ -12,8 +12,8 @@ export class UnreadableKey extends Error {
 }
 
 /**
- * Makes an EC key pair, by way of its encoded form: in Node.js 20, `export()` of a generated key hangs for
- * ever if garbage collection meets its generator meanwhile (both lock one mutex).
+ * Makes an EC key pair, by way of its encoded form. Node 20: `export()` of a generated key hangs for ever if
+ * garbage collection removes its generator in this moment (both lock one mutex).
  */
 export function makeKeyPair(): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
