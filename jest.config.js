@@ -37,6 +37,8 @@ const SLOW = [
   'test/database/migrate.spec.ts',
   'test/database/shared-database.spec.ts',
   'test/http/open-files.spec.ts',
+  'test/operations/backup.spec.ts',
+  'test/operations/move-database.spec.ts',
   'test/operations/traces.spec.ts',
   'test/project/features.spec.ts',
   'test/project/first-minute.spec.ts',
@@ -48,6 +50,7 @@ const SLOW = [
   'test/realtime/realtime-cluster.spec.ts',
   'test/stock-libraries/more-libraries.spec.ts',
   'test/stock-libraries/oidc-client-ts.spec.ts',
+  'test/upgrades/beside.spec.ts',
 ];
 // Groups of `npm run test:all -- …`, by test/all.js; `browsers` names the browser (some tests in Chromium alone).
 const leftOut = [

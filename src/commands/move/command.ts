@@ -23,7 +23,7 @@ const USAGE: Readonly<Record<Name, string>> = {
 Copies the database of the stopped service, also the embedded one, to an empty PostgreSQL 15 or newer.
   <url>         of the empty database (postgres://…)
   -             reads the URL from standard input, so that no list of processes has the password
-  --distribute  to a cluster: distributes the tables then (docs/scaling-out.md)
+  --distribute  to a cluster: distributes the tables then
 
 The source is only read. After an interruption, repeat the command. ${SETTINGS}
 See docs/database.md#moving-to-another-database.
