@@ -47,7 +47,9 @@ export async function startApplication(
       retries.signal,
     );
     if (newer.length > 0)
-      log.warn(`A newer version has migrated the database (docs/versions.md). This version continues: ${newer.join(', ')}`);
+      log.warn(
+        `A newer version has migrated the database (docs/versions.md). This version continues: ${newer.join(', ')}`,
+      );
     const created = await createApp(
       module,
       settings,

@@ -101,10 +101,10 @@ describe('migrations of the next version', () => {
     const tokens = await signIn(here.url, 'ada', { device_id: randomUUID() });
     const socket = await SocketClient.connect(here.url, tokens.access_token);
 
-    let isOver = false;
+    const over = new AbortController();
     const counts = { refresh: 0, signIn: 0, push: 0 };
     const load = async (kind: keyof typeof counts, work: () => Promise<unknown>): Promise<void> => {
-      for (; !isOver; counts[kind]++) await work();
+      for (; !over.signal.aborted; counts[kind]++) await work();
     };
     const ids: string[] = [];
     const running = Promise.all([
@@ -128,7 +128,7 @@ describe('migrations of the next version', () => {
     await bearer(here.url, (body as Tokens).access_token)
       .get('/me')
       .expect(200);
-    isOver = true;
+    over.abort();
     await running;
     await socket.until(() => socket.of('note').length >= ids.length);
     socket.close();
