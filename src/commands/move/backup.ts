@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
 import type { Client } from 'pg';
 import { endEverySession } from '../../device/end-sessions.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
+import { VERSION } from '../../platform/http/static-files.js';
 import { readBackup, writeBackup, type Header } from './backup-file.js';
 import { inTransaction, readTables, SNAPSHOT } from './copy.js';
 import {
@@ -12,8 +12,6 @@ import {
   requireNoInstance,
 } from './databases.js';
 import { counted, fill, makeTables, type Surroundings } from './fill.js';
-
-const { version: VERSION } = createRequire(import.meta.url)('latchkey/package.json') as { version: string };
 
 /** Writes the database of the settings to a file. @throws a sentence if there is no backup */
 export async function backUp(file: string, { settings, signal, print, progress }: Surroundings) {
