@@ -51,6 +51,7 @@ const SLOW = [
   'test/stock-libraries/more-libraries.spec.ts',
   'test/stock-libraries/oidc-client-ts.spec.ts',
   'test/upgrades/beside.spec.ts',
+  'test/upgrades/page.spec.ts',
 ];
 // Groups of `npm run test:all -- …`, by test/all.js; `browsers` names the browser (some tests in Chromium alone).
 const leftOut = [

@@ -25,6 +25,7 @@ const GROUPS = {
     env: { PROVIDERS: '1' },
     packages: ['examples/saml'],
   },
+  upgrades: { command: ['tsx', 'test/upgrades/main.ts'] },
   verifiers: { command: [...jest, 'test/verifiers/'], env: { VERIFIERS: '1' } },
 };
 

@@ -42,18 +42,9 @@ export async function spawnService(
   openFiles?: number,
 ): Promise<ServiceChild> {
   const port = env['PORT'] ?? String(await freePort());
-  const [command, ...args]: [string, ...string[]] =
-    openFiles === undefined
-      ? [process.execPath, REPORT_ANSWERS, main, 'serve']
-      : [
-          'sh',
-          '-c',
-          `ulimit -n ${openFiles}; exec "$0" "$@"`,
-          process.execPath,
-          REPORT_ANSWERS,
-          main,
-          'serve',
-        ];
+  const program = [process.execPath, ...(main === MAIN ? [REPORT_ANSWERS] : []), main, 'serve'] as const;
+  const [command, ...args]: readonly [string, ...string[]] =
+    openFiles === undefined ? program : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, ...program];
   const variables = { PORT: port, ...KEYS, LOG_FORMAT: 'json', ...env };
   const child = spawn(command, args, {
     env: { PATH: process.env['PATH'], ...variables },

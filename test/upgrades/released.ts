@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { MIGRATIONS } from '../../src/entities.js';
@@ -41,6 +42,11 @@ export interface Released {
 }
 
 const HERE = new URL('released/', import.meta.url);
+
+/** The service of the released version that `npm run test:all -- upgrades` has built; else this one takes its place. */
+export const RELEASED_MAIN =
+  process.env['RELEASED'] === undefined ? undefined : join(process.env['RELEASED'], 'dist/src/main.js');
+
 export const PUBLIC_URL = 'http://localhost:3000';
 
 /** By version. */

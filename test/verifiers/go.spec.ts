@@ -2,12 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { needs } from '../support/installed.js';
 import { underMadeUpTokens } from './made-up-tokens.js';
-import { againstTheService, type Api, type ApiOptions, startProgram } from './real-service.js';
+import { againstTheService, type Api, type ApiOptions, startProgram, ROOT } from './real-service.js';
 
-const DIRECTORY = fileURLToPath(new URL('../../verifiers/go', import.meta.url));
+const DIRECTORY = join(ROOT, 'verifiers/go');
 /** As in its go.mod. */
 const OLDEST = 25;
 const [, minor] = /go1\.(\d+)/.exec(spawnSync('go', ['version'], { encoding: 'utf8' }).stdout ?? '') ?? [];

@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { FakeService, SERVICE_KEY } from '../../packages/server/test/support/fake-service.js';
 import { needs } from '../support/installed.js';
 import { underMadeUpTokens } from './made-up-tokens.js';
-import { againstTheService, startProgram, type Api, type ApiOptions } from './real-service.js';
+import { againstTheService, startProgram, type Api, type ApiOptions, ROOT } from './real-service.js';
 
-const DIRECTORY = fileURLToPath(new URL('../../verifiers/java', import.meta.url));
+const DIRECTORY = join(ROOT, 'verifiers/java');
 const APPLICATIONS = join(DIRECTORY, 'test-apps');
 const OLDEST = 17;
 const [, major] =

@@ -1,9 +1,14 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { createVerifier, LatchkeyError, requireRole } from '../../packages/server/src/index.js';
+import { join } from 'node:path';
 import { underMadeUpTokens } from './made-up-tokens.js';
-import { againstTheService, type Api, type ApiOptions } from './real-service.js';
+import { againstTheService, type Api, type ApiOptions, ROOT } from './real-service.js';
+
+type Package = typeof import('../../packages/server/src/index.js');
+const { createVerifier, LatchkeyError, requireRole } = (await import(
+  join(ROOT, 'packages/server/src/index.ts')
+)) as Package;
 
 /** The row that the others are compared with. */
 describe('@latchkey/server', () => {

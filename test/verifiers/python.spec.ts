@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { needs } from '../support/installed.js';
 import { underMadeUpTokens } from './made-up-tokens.js';
-import { againstTheService, type Api, type ApiOptions, startProgram } from './real-service.js';
+import { againstTheService, type Api, type ApiOptions, startProgram, ROOT } from './real-service.js';
 
-const DIRECTORY = fileURLToPath(new URL('../../verifiers/python', import.meta.url));
+const DIRECTORY = join(ROOT, 'verifiers/python');
 /** Debian's own, whose packages are Debian's; or that of a virtual environment. */
 const PYTHON = process.env['PYTHON'] ?? '/usr/bin/python3';
 const hasPython =

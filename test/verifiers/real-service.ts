@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
@@ -9,6 +10,9 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 
 const KEY = 'a-service-key-of-thirty-two-characters';
+
+/** Where the verifiers are: this repository, or a released version (`npm run test:all -- upgrades`). */
+export const ROOT = process.env['RELEASED'] ?? fileURLToPath(new URL('../../', import.meta.url));
 
 /** An API: `GET /me` answers with the claims, `GET /admin` needs the role `admin`; errors have the verifier's status and body. */
 export interface Api {
