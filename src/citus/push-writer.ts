@@ -53,10 +53,11 @@ export class CitusPushWriter extends PushWriter {
   /** Half of the pool's connections: the others are for requests. */
   private readonly shards: ConcurrencyLimit;
 
+  // In the order of PushWriter: Nest also applies its `@Inject(SETTINGS)`, by the place of the parameter.
   constructor(
-    private readonly dataSource: DataSource,
     sql: Sql,
     @Inject(SETTINGS) settings: Pick<Settings, 'channelHistory' | 'databasePoolSize'>,
+    private readonly dataSource: DataSource,
   ) {
     super(sql, settings);
     this.shards = new ConcurrencyLimit(Math.ceil(settings.databasePoolSize / 2));

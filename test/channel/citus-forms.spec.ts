@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { CitusChannelHistory } from '../../src/citus/channel.history.js';
 import { CitusPushWriter } from '../../src/citus/push-writer.js';
@@ -6,8 +7,18 @@ import type { Settings } from '../../src/platform/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { Sql } from '../../src/platform/database/sql.js';
 import { Events, type ChannelEvent } from '../../src/platform/events.js';
-import { createDatabase, query, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { SERVICE_KEY } from '../support/channel.js';
+import {
+  createDatabase,
+  query,
+  type TestDatabase,
+  unhurried,
+  unhurriedOptions,
+} from '../support/database.js';
 import { needs } from '../support/installed.js';
+import { startTestService } from '../support/service.js';
+import { bearer, signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
 
 /** On a plain PostgreSQL: the first digit of a user stands for the shard. */
 const SHARDS = `
@@ -29,7 +40,7 @@ needs({ 'one PostgreSQL': process.env['CITUS_URL'] === undefined }).describe('th
     const events = new Events();
     events.on('channel.appended', (all) => void appended.push(...all));
     const sql = new Sql(dataSource, true, events);
-    writer = new CitusPushWriter(dataSource, sql, settings);
+    writer = new CitusPushWriter(sql, settings, dataSource);
     history = new CitusChannelHistory(dataSource, sql, events, settings);
   });
   beforeEach(() => {
@@ -101,5 +112,25 @@ needs({ 'one PostgreSQL': process.env['CITUS_URL'] === undefined }).describe('th
     await query(database.url, 'UPDATE channels SET last_offset = 199 WHERE user_id = $1', [ada]);
     await history.transaction(({ append }) => append('own', [[ada, {}]]));
     expect((await stored(ada)).map((row) => (row as unknown[])[0])).toEqual([200]);
+  });
+
+  it('are what a service there is made of', async () => {
+    // As the extension does.
+    const catalogue = `
+      CREATE FUNCTION truncate_local_data_after_distributing_table(regclass) RETURNS void LANGUAGE SQL AS '';
+      SET allow_system_table_mods = on; CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass);
+      INSERT INTO pg_dist_partition SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`;
+    await query(database.url, catalogue);
+    const provider = await StubProvider.start();
+    const env = { ...provider.env(), SERVICE_KEYS: SERVICE_KEY, DATABASE_URL: unhurried(database.url) };
+    const service = await startTestService(env);
+    try {
+      const { user_id, refresh_token } = await signIn(service.url, 'ada');
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+      await bearer(service.url, SERVICE_KEY).post('/push', { user_id, event: 'x' }).expect(202);
+    } finally {
+      await service.close();
+      await provider.close();
+    }
   });
 });
