@@ -4,7 +4,7 @@ const named = process.argv.slice(2).filter((argument) => !/^-|^\d+%?$/.test(argu
 const isWhole = named.length === 0;
 const all = isWhole && process.env.ALL === '1';
 
-// Too slow for every change: `npm run test:all` runs these too, and test/install/.
+// Too slow for every change: `npm run test:all -- slow` runs these.
 const SLOW = [
   'packages/check-provider/test/check-provider.spec.ts',
   'packages/server/test/away.spec.ts',
@@ -61,7 +61,7 @@ const leftOut = [
   ...(process.env.VERIFIERS ? [] : ['test/verifiers/']),
   ...(process.env.INSTALL || all ? [] : ['test/install/', 'packages/embedded-postgres/']),
   ...(process.env.BROWSER === 'chromium' ? [] : ['test/browsers/chromium/']),
-  ...(isWhole ? ['test/infra/', ...(all ? [] : SLOW)] : []),
+  ...(isWhole ? ['test/infra/', ...(all || process.env.SLOW ? [] : SLOW)] : []),
 ];
 /** @type {import('jest').Config} */
 export default {
@@ -69,7 +69,7 @@ export default {
   // The sources of the packages, as in tsconfig.json; the others are Jest's own defaults.
   testEnvironmentOptions: { customExportConditions: ['@latchkey/source', 'node', 'node-addons'] },
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
-  testMatch: ['**/*.spec.ts'],
+  testMatch: process.env.SLOW ? SLOW.map((path) => `<rootDir>/${path}`) : ['**/*.spec.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...leftOut.map((path) => `<rootDir>/${path}`)],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // nodenext imports name the compiled file

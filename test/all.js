@@ -25,6 +25,7 @@ const GROUPS = {
     env: { PROVIDERS: '1' },
     packages: ['examples/saml'],
   },
+  slow: { command: jest, env: { SLOW: '1' }, packages: ['test'] },
   upgrades: { command: ['tsx', 'test/upgrades/main.ts'] },
   verifiers: { command: [...jest, 'test/verifiers/'], env: { VERIFIERS: '1' } },
 };
