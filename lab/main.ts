@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 const JEST = [
@@ -31,16 +32,41 @@ const USAGE = `npm run lab -- <experiment> [options]
   --changes N  directory-latencies: how many are measured; 50 without it
   --out FILE   histories: JSON lines {client, op, key, scope, value, start, end, ok}`;
 
+const STOP_MS = 10_000;
+
 const [experiment = '', ...rest] = process.argv.slice(2);
 const args = argumentsOf(experiment, rest);
 if (!args) {
   console.error(USAGE);
   process.exit(2);
 }
-const child = spawn(process.execPath, args.words, { stdio: 'inherit', env: { ...process.env, ...args.env } });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+// In a process group of its own, so that nothing of it is left behind.
+const options = { stdio: 'inherit', detached: true, env: { ...process.env, ...args.env } } as const;
+const child = spawn(process.execPath, args.words, options);
+let isStopped = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    isStopped = true;
+    child.kill('SIGTERM');
+  });
+}
 const [code] = (await once(child, 'exit')) as [number | null];
+if (isStopped) await endGroup(child.pid!);
 process.exitCode = code ?? 1;
+
+/** The database ends by itself, with its files; programs that an experiment has frozen do not. */
+async function endGroup(group: number): Promise<void> {
+  const end = performance.now() + STOP_MS;
+  try {
+    while (performance.now() < end) {
+      process.kill(-group, 0);
+      await delay(100);
+    }
+    process.kill(-group, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
 
 function argumentsOf(name: string, more: string[]): { words: string[]; env?: NodeJS.ProcessEnv } | undefined {
   if (name === 'bench') return { words: ['dist/lab/bench/main.js', ...more] };

@@ -1,9 +1,20 @@
+import { constants } from 'node:os';
+
 type Undo = () => void | Promise<void>;
 
 /** What was made and must be undone, last first, however the run ends. */
 export class Cleanup {
   private readonly undos: Undo[] = [];
   private running?: Promise<void>;
+
+  /** Of the process, which a signal ends. */
+  static ofProcess(): Cleanup {
+    const cleanup = new Cleanup();
+    // Not `once`: npm hands on what the terminal has sent already, and the second would end the clean-up.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, () => void cleanup.run().then(() => process.exit(128 + constants.signals[signal])));
+    return cleanup;
+  }
 
   add(undo: Undo): void {
     this.undos.push(undo);

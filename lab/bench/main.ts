@@ -11,10 +11,7 @@ try {
   console.error(`${error instanceof Error ? error.message : 'wrong options'}\n\n${USAGE}`);
   process.exit(2);
 }
-const cleanup = new Cleanup();
-// Not `once`: npm hands on what the terminal has sent already, and the second would end the clean-up.
-process.on('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
-process.on('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
+const cleanup = Cleanup.ofProcess();
 try {
   if (options.notifications) await measureNotifications(options, cleanup);
   else await (options.peers ? compareWithPeers : compareWithFloors)(options, cleanup);

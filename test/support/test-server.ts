@@ -8,7 +8,8 @@ const directory = process.argv[2]!; // of the run: see global-setup.ts
 const FAST = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'];
 const SETTINGS = [...FAST, 'max_connections=300', 'track_activity_query_size=16kB']; // `waiting` reads whole statements
 
-process.on('SIGINT', () => undefined); // Ctrl-C reaches Jest as well; this process waits for Jest's end
+// They reach Jest as well; this process waits for Jest's end.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
 
 const server = await startTemporaryPostgres({
   dataDir: mkdtempSync(join(directory, 'postgres-')),

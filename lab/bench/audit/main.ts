@@ -190,9 +190,7 @@ async function printSizes(admin: Client, events: number): Promise<void> {
   for (const { name, bytes } of rows) console.log(`${name}: ${(bytes / events).toFixed(1)} bytes an event`);
 }
 
-const cleanup = new Cleanup();
-process.on('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
-process.on('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
+const cleanup = Cleanup.ofProcess();
 try {
   await measure(cleanup);
 } catch (error) {

@@ -36,9 +36,7 @@ async function measureScale(options: Options, cleanup: Cleanup): Promise<void> {
   await Promise.race([measured(), scim.failed]);
 }
 
-const cleanup = new Cleanup();
-process.on('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
-process.on('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
+const cleanup = Cleanup.ofProcess();
 try {
   await measureScale(parseOptions(process.argv.slice(2)), cleanup);
 } catch (error) {

@@ -1,7 +1,9 @@
 import http from 'node:http';
 import { watchAnswer } from './watch-answers.mjs';
 
-/** Preloaded into the compiled service (service-process.ts): sends its answers to the test. */
+/** Preloaded into the compiled service (service-process.ts): sends its answers to the test, and ends the service with it. */
+
+process.once('disconnect', () => process.exit(1));
 
 /** Number of answers of a kind that are sent: more would only slow down a load test. */
 const MOST = 50;
