@@ -41,11 +41,12 @@ export async function startApplication(
   const module = await AppModule.forRoot(settings); // once: TypeORM's module warns of a second one
   const direct = directTarget(settings);
   const app = await retry(async (msLeft) => {
-    const newer = await migrateOnce(
+    const { upgraded, newer } = await migrateOnce(
       { ...dataSourceOptions(direct, 1), migrations: MIGRATIONS },
       msLeft,
       retries.signal,
     );
+    if (upgraded.length > 0) log.info(`The database was migrated: ${upgraded.join(', ')}`);
     if (newer.length > 0)
       log.warn(
         `A newer version has migrated the database (docs/versions.md). This version continues: ${newer.join(', ')}`,

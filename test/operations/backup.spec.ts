@@ -60,6 +60,13 @@ describe('a backup of the embedded database', () => {
     const made = await latchkey({ DATA_DIR: join(folder, 'data') }, 'backup', file);
     expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(made.stdout).toMatch(/^Done: \d+ rows in \d+ s, in .*\nIt has no SECRET_KEY, /);
+    const other = await latchkey(
+      { DATA_DIR: join(folder, 'data'), SECRET_KEY: 'a1'.repeat(32) },
+      'backup',
+      `${file}-of-another-key`,
+    );
+    expect(other.stderr).toMatch(/^backup: SECRET_KEY is not that of the service, .*; there is no backup\n$/);
+    expect(readdirSync(folder)).toHaveLength(2); // the data and the first backup
     await refresh(service.url, tokens).expect(200); // the service has gone on
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const content = gunzipSync(readFileSync(file)).toString('latin1');
@@ -240,6 +247,7 @@ describe('a backup of an own PostgreSQL', () => {
     );
     const service = await startServiceProcess({ DATABASE_URL: target });
     endings.after(service, (one) => one.end('SIGTERM'));
+    expect(service.output()).toContain(`The database was migrated: ${last}`);
     expect(await query(target, 'SELECT name FROM migrations WHERE name = $1', [last])).toEqual([
       { name: last },
     ]);
@@ -348,6 +356,17 @@ it('the tables need neither an order nor sequences: they have no foreign, genera
     [tables],
   );
   expect(others).toEqual([]);
+});
+
+it('without the settings of the service says where they are set', async () => {
+  const { code, stderr } = await latchkeyCommand({ DATA_DIR: folder }, tmpdir(), 'backup', file);
+  expect([code, stderr]).toEqual([
+    1,
+    `backup: invalid settings, nothing was started:
+  SECRET_KEY is not set, and there is no generated one in ${folder}. Use a value, or another DATA_DIR.
+Settings are those of the service: the environment, or .env.
+`,
+  ]);
 });
 
 it('without a file, or with a wrong option, is wrong usage', async () => {

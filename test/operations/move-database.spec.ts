@@ -64,7 +64,9 @@ describe('from the embedded database', () => {
 
     const moved = await move({ ...KEYS, DATA_DIR }, target);
     expect(moved).toMatchObject({ code: 0, stderr: '' });
-    expect(moved.stdout).toMatch(/^Copied \d+ rows of \d+ tables in \d+ s\.\nDone: set DATABASE_URL /);
+    expect(moved.stdout).toMatch(
+      /^Copied \d+ rows of \d+ tables in \d+ s\.\nDone: set DATABASE_URL .*\nMove \/.*\/postgres away: /,
+    );
     const source = await startEmbeddedPostgres({ dataDir: DATA_DIR, log: () => undefined });
     endings.after(source, (one) => one.stop());
     expect(await rowsOf(target)).toBe(await rowsOf(source.url));

@@ -200,7 +200,7 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
   },
   'commands/move': {
     contents: 'the commands `move-database`, `backup` and `restore`',
-    imports: [...GROUND, 'device', 'commands/distribute', 'entities.js', 'settings.js'],
+    imports: [...GROUND, 'token', 'device', 'commands/distribute', 'entities.js', 'settings.js'],
   },
   'commands/check': {
     contents: 'the commands `check-config` and `check-provider`, which check as a start does',

@@ -69,10 +69,10 @@ function refuseForeign(path: string, account: SystemAccount | undefined): void {
   if (!found.isDirectory()) throw new Error(`${path} is not a directory: remove it`);
   if (process.platform === 'win32' || found.uid === (account?.uid ?? process.getuid?.())) return;
   const start = `${path} belongs to the account with the user id ${found.uid}`;
+  if (!account) throw new Error(`${start}: use the account that runs the service (root for ${ACCOUNT})`);
+  const chown = `chown -R ${ACCOUNT}: '${path.replaceAll("'", String.raw`'\''`)}'`;
   throw new Error(
-    account
-      ? `${start}, not to ${ACCOUNT}: run chown -R ${ACCOUNT}: '${path.replaceAll("'", String.raw`'\''`)}', or start the service as the owner`
-      : `${start}: start the service as that one`,
+    `${start}, not to ${ACCOUNT}: use that account, or, for a service that root will run from now on, run ${chown}`,
   );
 }
 

@@ -99,7 +99,8 @@ describe('as root', () => {
     const names = ['', ...readdirSync(cluster, { recursive: true, encoding: 'utf8' })];
     for (const name of names) chownSync(join(cluster, name), uid, uid);
     const { error } = await start(room);
-    const [, command] = /user id \d+, not to latchkey-postgres: run (chown .*), or start/.exec(error) ?? [];
+    const [, command] =
+      /not to latchkey-postgres: use that account, or, .*, run (chown .*')/.exec(error) ?? [];
     expect(error).toContain(`${cluster} belongs to the account with the user id ${uid}, not`);
     execFileSync('sh', ['-c', command!]);
     expect((await start(room)).error).toBe('');
@@ -213,7 +214,7 @@ describe('as an ordinary user', () => {
     mkdirSync(join(room, 'postgres'));
     const { error } = await start(room, undefined, nobody);
     expect(error).toMatch(
-      /postgres belongs to the account with the user id 0: start the service as that one/,
+      /postgres belongs to the account with the user id 0: use the account that runs the service \(root for latchkey-postgres\)/,
     );
   });
 

@@ -10,6 +10,7 @@ import {
   requireCurrent,
   requireEmpty,
   requireNoInstance,
+  requireOwnKey,
 } from './databases.js';
 import { counted, fill, makeTables, type Surroundings } from './fill.js';
 
@@ -19,6 +20,7 @@ export async function backUp(file: string, { settings, signal, print, progress }
   let rows = 0;
   try {
     const { tables, isDistributed } = await requireCurrent(source.target);
+    await requireOwnKey(source.target, settings);
     // Several nodes have no common snapshot.
     if (isDistributed) await requireNoInstance(source.target);
     await inTransaction(source.target, SNAPSHOT, signal, async (from) => {

@@ -73,7 +73,7 @@ async function runCommand(name: Name, argv: readonly string[]): Promise<number> 
     await run(command, { settings, signal: stopping.signal, print, progress });
     return 0;
   } catch (error) {
-    if (error instanceof InvalidSettings) return fail(name, 1, error.message);
+    if (error instanceof InvalidSettings) return fail(name, 1, `${error.message}\n${SETTINGS}`);
     if (errorCode(error) === 'COPIED') return fail(name, 1, errorReason(error));
     const reason = stopping.signal.aborted ? 'interrupted' : reasonOf(error);
     return fail(name, 1, `${reason}; ${LEFT[name]}`);

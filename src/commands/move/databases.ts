@@ -13,6 +13,10 @@ import {
 import { dataSourceOptions } from '../../platform/database/pool/data-source.js';
 import { checkDatabase } from '../../platform/database/start/migrate.js';
 import { requireSchema } from '../../platform/database/start/require-usable.js';
+import { Sql } from '../../platform/database/sql.js';
+import { KeyCipher } from '../../token/keys/key-cipher.js';
+import { isUsable } from '../../token/keys/key-life.js';
+import { listKeys } from '../../token/keys/key.store.js';
 import { copiedTables, requireNoRows, withClient, type Table } from './copy.js';
 
 export const ALL_MIGRATIONS = MIGRATIONS.map(({ name }) => name);
@@ -72,6 +76,20 @@ export async function requireCurrent(target: ConnectionTarget): Promise<Schema> 
     await requireSchema(dataSource);
     return schemaOf(dataSource);
   });
+}
+
+/**
+ * Checks that SECRET_KEY is the service's: a backup with another one could not be restored with the
+ * service's.
+ */
+export async function requireOwnKey(target: ConnectionTarget, { secretKey }: Settings): Promise<void> {
+  const keys = await withEntities(target, (dataSource) => listKeys(new Sql(dataSource)));
+  const cipher = new KeyCipher(secretKey);
+  const unreadable = keys.find((key) => isUsable(key) && !cipher.canRead(key));
+  if (unreadable)
+    throw new Error(
+      `SECRET_KEY is not that of the service, and does not decrypt key ${unreadable.kid}: set it`,
+    );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { targetOf, type ConnectionTarget } from '../../platform/database/pool/connection-target.js';
 import { errorCode, errorReason } from '../../platform/errors/error-facts.js';
 import { distributeDatabase, requireCluster } from '../distribute/distribute.js';
@@ -41,6 +42,8 @@ export async function moveDatabase(
   }
   if (distribute) await distributeCopy(target, print);
   print('Done: set DATABASE_URL to the new database, then start the service.');
+  if (settings.databaseUrl === undefined)
+    print(`Move ${join(settings.dataDir, 'postgres')} away: a start without DATABASE_URL would use it.`);
 }
 
 async function distributeCopy(target: ConnectionTarget, print: (line: string) => void): Promise<void> {

@@ -42,7 +42,10 @@ export function generatedSecret<T>(
     const warning = `${setting} is not set. ${key} was generated: ${file}.${advice}`;
     return { ...readSecret(file, parser), ...(isNew && { warning }) };
   } catch (error) {
-    const problem = `is not set, and the generated one in ${file} ${problemOf(error)}`;
+    const isMissing = !(error instanceof InvalidValue) && fileErrorCode(error) === 'ENOENT';
+    const problem = isMissing
+      ? `is not set, and there is no generated one in ${dataDir}`
+      : `is not set, and the generated one in ${file} ${problemOf(error)}`;
     throw new InvalidSettings([errorLine(setting, problem, 'a value, or another DATA_DIR')]);
   }
 }

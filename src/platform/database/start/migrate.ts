@@ -47,7 +47,14 @@ const TAKE_LOCK = `
  * @throws the database's error, or after the time-out one with its address and the reason, never the password
  */
 export function migrate(options: MigrationOptions, retries: RetryOptions): Promise<readonly string[]> {
-  return retry((msLeft) => migrateOnce(options, msLeft, retries.signal), retries);
+  return retry(async (msLeft) => (await migrateOnce(options, msLeft, retries.signal)).newer, retries);
+}
+
+interface Migrated {
+  /** Names of the migrations that were applied to an older database; none of a new one. */
+  readonly upgraded: readonly string[];
+  /** Names of those that a newer version has applied. */
+  readonly newer: readonly string[];
 }
 
 /** Applies the missing migrations as `migrate`, without retries. */
@@ -55,7 +62,7 @@ export async function migrateOnce(
   options: MigrationOptions,
   msLeft: number,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<Migrated> {
   // not every migration runs in a transaction that could hold it
   const lock = await connect(options.extra.Client, msLeft);
   try {
@@ -67,17 +74,17 @@ export async function migrateOnce(
       poolSize: 1,
       connectTimeoutMS: 10_000,
     };
-    const newer = await withMigrations(untimed, async (runner, state) => {
+    const migrated = await withMigrations(untimed, async (runner, state) => {
       const executor = new MigrationExecutor(runner.connection, runner);
       const pending = await executor.getPendingMigrations();
       const isOld = pending.length < runner.connection.migrations.length;
       await applyAll(pending, runner, executor).catch((error: unknown) => {
         throw isOld && errorCode(error) === DUPLICATE_TABLE ? ofOtherSchema(error) : error;
       });
-      return state.newer;
+      return { upgraded: isOld ? pending.map(({ name }) => name) : [], newer: state.newer };
     });
     await lock.query('COMMIT'); // so that a pooler may keep the session
-    return newer;
+    return migrated;
   } finally {
     await lock.end(); // with which the lock ends, also after a failure
   }
