@@ -282,18 +282,23 @@ describe('a backup of an own PostgreSQL', () => {
 
     it('if it is incomplete', async () => {
       const bytes = readFileSync(file);
-      writeFileSync(file, bytes.subarray(0, -20));
       const reason = 'the backup is incomplete: it was interrupted, or not copied as a whole';
-      await expectRefusal(reason);
+      for (const left of [20, 8, 1]) {
+        writeFileSync(file, bytes.subarray(0, -left)); // 8: the checksum
+        await expectRefusal(reason);
+      }
       writeFileSync(file, bytes);
       writeFrames(file, readFrames(file).slice(0, -1));
       await expectRefusal(reason);
     });
 
     it('if it is something else, or not there', async () => {
+      const made = readFileSync(file);
       writeFileSync(file, 'PGDMP');
       await expectRefusal('it is no backup of Latchkey, or is damaged');
       writeFileSync(file, gzipSync('PGDMP'.repeat(1000)));
+      await expectRefusal('it is no backup of Latchkey, or is damaged');
+      writeFileSync(file, Buffer.concat([made, made]));
       await expectRefusal('it is no backup of Latchkey, or is damaged');
       rmSync(file);
       await expectRefusal(`ENOENT: no such file or directory, open '${file}'`);
