@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -179,6 +180,15 @@ describe('a backup of an own PostgreSQL', () => {
     expect(await said).toBe('backup: interrupted; there is no backup\n');
     expect(readdirSync(folder)).toEqual([]);
     await release();
+  });
+
+  it('is made also if its output is closed (`| head -1`)', async () => {
+    const { child, said, release } = await whileWaiting('channels');
+    child.stdout.destroy();
+    const exit = once(child, 'exit');
+    await release();
+    expect([await said, await exit]).toEqual(['', [0, null]]);
+    expect(readFrames(file).length).toBeGreaterThan(1);
   });
 
   it('is one snapshot, for which the readers of the service do not wait', async () => {
