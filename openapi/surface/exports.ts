@@ -139,7 +139,7 @@ class ExportSurface {
     });
   }
 
-  /** @param isNamed whether users write the arguments; those of calls are inferred */
+  /** @param isNamed whether users write the arguments; TypeScript infers arguments of calls */
   private addTypeParameters(
     name: string,
     parameters: readonly ts.TypeParameterDeclaration[] | undefined,

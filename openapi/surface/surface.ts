@@ -211,7 +211,7 @@ function commands(): Record<string, Entry> {
   return { ...Object.fromEntries(names.map((name) => [name, {}])), ...Object.fromEntries(options) };
 }
 
-/** Texts of the files of a folder whose names match, by path within it. */
+/** Texts of files of a folder with a matching name, by path within it. */
 function sourcesIn(folder: string, files: RegExp): [name: string, text: string][] {
   return readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
     .filter((name) => files.test(name))

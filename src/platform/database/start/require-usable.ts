@@ -42,7 +42,10 @@ export interface MigrationState {
   readonly schema: { readonly name: string; readonly mayCreate: boolean; readonly hasMigrations: boolean };
 }
 
-/** Compares the migrations with the database's; creates nothing. @throws a sentence: from before 0.1.0, foreign */
+/**
+ * Compares the migrations with the database's; creates nothing.
+ * @throws a sentence: from before 0.1.0, foreign
+ */
 export async function migrationState({ manager, connection }: QueryRunner): Promise<MigrationState> {
   const [schema] = await manager.query<[MigrationState['schema']]>(SCHEMA); // raw: of no table
   const migrations = manager
