@@ -70,6 +70,9 @@ class ExportSurface {
     }
     this.names.set(symbol, name);
     const { flags } = symbol;
+    const { typeParameters } = symbol.declarations![0] as ts.DeclarationWithTypeParameterChildren;
+    const isType = flags & (ts.SymbolFlags.TypeAlias | ts.SymbolFlags.Class | ts.SymbolFlags.Interface);
+    if (isType) this.addTypeParameters(name, typeParameters, true);
     if (flags & ts.SymbolFlags.TypeAlias) return this.addTypeAlias(name, symbol);
     if (flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface)) {
       this.entries[name] = { type: flags & ts.SymbolFlags.Class ? 'class' : 'interface' };
@@ -130,8 +133,23 @@ class ExportSurface {
     signatures.forEach((signature, index) => {
       const params = signature.getParameters().map((symbol) => this.parameter(symbol));
       const type = this.print(signature.getReturnType());
-      this.entries[index === 0 ? name : `${name}#${index + 1}`] = { ...always, params, type };
+      const numbered = index === 0 ? name : `${name}#${index + 1}`;
+      this.entries[numbered] = { ...always, params, type };
+      this.addTypeParameters(numbered, signature.getDeclaration()?.typeParameters, false);
     });
+  }
+
+  /** @param isNamed whether users write the arguments; TypeScript infers arguments of calls */
+  private addTypeParameters(
+    name: string,
+    parameters: readonly ts.TypeParameterDeclaration[] | undefined,
+    isNamed: boolean,
+  ): void {
+    for (const [index, node] of (parameters ?? []).entries()) {
+      const required = isNamed && !node.default ? ({ required: true } as const) : {};
+      const type = node.constraint ? textOf(node.constraint) : 'any';
+      this.entries[`${name}.<${index + 1}>`] = { ...required, type };
+    }
   }
 
   /** Without its name, which callers do not use. */

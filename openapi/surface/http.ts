@@ -14,6 +14,7 @@ interface Schema {
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
 }
 interface Content {
@@ -21,6 +22,7 @@ interface Content {
 }
 interface Response extends Content {
   readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
 }
 interface Operation {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
@@ -69,6 +71,7 @@ export function httpSurface({ paths, components }: OpenApi): Surface {
       // what an answer says is not compared with limits
       const limit = mark === 'required' ? limits : {};
       into[head + name] = { ...(isMarked && { [mark]: true }), type, ...limit, ...(values && { values }) };
+      if (items && mark === 'required' && !items.properties) into[`${head}${name}[]`] = describe(items);
       if (items) addMembers(into, `${head}${name}[].`, items, mark);
       else for (const one of alternatives(member)) addMembers(into, `${head}${name}.`, one, mark);
     }
@@ -88,8 +91,8 @@ export function httpSurface({ paths, components }: OpenApi): Surface {
       ];
       for (const { in: place, name, required, schema } of parameters) {
         const key = place === 'query' ? `?${name}` : `${place}:${name}`;
-        if (place !== 'path')
-          requests[`${endpoint} ${key}`] = { ...(required && { required }), ...describe(resolve(schema)) };
+        const mark = required && place !== 'path' && { required };
+        requests[`${endpoint} ${key}`] = { ...mark, ...describe(resolve(schema)) };
       }
       const [body] = Object.values(requestBody?.content ?? {});
       const bodies = body?.schema.anyOf ?? (body ? [body.schema] : []);
@@ -100,7 +103,8 @@ export function httpSurface({ paths, components }: OpenApi): Surface {
         addMembers(requests, `${endpoint} ${name === undefined ? '' : `${name}.`}`, resolve(one), 'required');
       }
       for (const [status, response] of Object.entries(responses)) {
-        const { content = {} } = resolve(response);
+        const { content = {}, headers = {} } = resolve(response);
+        values.push(...Object.keys(headers).map((name) => `${status} with ${name}`));
         if (Object.keys(content).length === 0) values.push(status);
         for (const [type, { schema }] of Object.entries(content)) {
           if (schema.$ref === ERROR) {
@@ -145,7 +149,7 @@ function describe(schema: Schema, items?: Schema): Entry & { readonly type: stri
   const { pattern, format, anyOf } = schema;
   const values = (items ?? schema).enum as readonly string[] | undefined;
   const type = anyOf ? 'any of several' : typeOf(schema);
-  const min = schema.minimum ?? schema.minLength;
+  const min = schema.minimum ?? schema.minLength ?? schema.minItems;
   const max = schema.maximum ?? schema.maxLength ?? schema.maxItems;
   return {
     type: items ? `${type} of ${typeOf(items)}` : type,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { AUDIT_NAMES } from '../../src/features.js';
+import { AUDIT_NAMES, FEATURES } from '../../src/features.js';
 import { ADAPTERS, requiredKeys } from '../../src/platform/config/providers/provider-keys.js';
 import type { SettingRow } from '../../src/platform/config/settings/setting-row.js';
 import { SETTING_TABLES } from '../../src/settings.js';
@@ -30,6 +30,9 @@ export function presentSurface(): Surface {
     adapters: Object.fromEntries([...ADAPTERS].map((name) => [name, needsOf(...requiredKeys(name))])),
     metrics: metrics(),
     exports: exportedNames(),
+    verifiers: verifiers(),
+    styles: styles(),
+    commands: commands(),
     'Helm values': Object.fromEntries(leavesOf(parse(textOf('deploy/helm/values.yaml')))),
   };
 }
@@ -138,6 +141,81 @@ function metrics(): Record<string, Entry> {
   return Object.fromEntries(
     [...rows].map(([, name, type, labels]) => [name!, { type: type!, values: labels!.match(/\w+/g) ?? [] }]),
   );
+}
+
+/** Public declarations of the verifiers. */
+function verifiers(): Record<string, Entry> {
+  const python = sourcesIn(
+    'verifiers/python/latchkey_verifier',
+    /^(?:__init__|claims|verifier)\.py$/,
+  ).flatMap(([, text]) => [
+    ...[...text.matchAll(/(?<=^from .*) as (\w+)/gm)].map(([, name]) => [`python ${name}`, {}] as const),
+    ...[...text.matchAll(/def (__init__|require_role|authenticate|verify|is_notified|close)\((.*)\)/g)].map(
+      ([, name, params]) => [`python ${name}()`, { params: params!.split(', ').map(pythonParam) }] as const,
+    ),
+  ]);
+  const go = sourcesIn('verifiers/go', /(?<!_test)\.go$/).flatMap(([, text]) =>
+    declarations(text, /^(?:func (?:\(\w+ \*?[A-Z]\w*\) )?[A-Z]|type [A-Z]|\t[A-Z]\w* +[\w.=]).*/gm),
+  );
+  const java = sourcesIn('verifiers/java/src/main/java', /\.java$/)
+    .filter(([, text]) => /^public /m.test(text))
+    .flatMap(([name, text]) =>
+      declarations(text, /^ *public .*/gm).map((declaration) => `${name} ${declaration}`),
+    );
+  return {
+    ...Object.fromEntries(python),
+    ...Object.fromEntries([...go.map((name) => `go ${name}`), ...java].map((name) => [name, {}])),
+  };
+}
+
+function pythonParam(text: string): string {
+  const [name] = text.split('=');
+  return text.includes('=') ? `?${name}` : name!.replace(/^\*+/, '...');
+}
+
+/** Lines without comments and bodies. */
+function declarations(text: string, line: RegExp): readonly string[] {
+  return (text.match(line) ?? []).map((found) =>
+    found
+      .replace(/ \/\/.*| ?\{.*|;$/g, '')
+      .trim()
+      .replaceAll(/\s+/g, ' '),
+  );
+}
+
+/** Custom properties and parts of the components, which a page sets. */
+function styles(): Record<string, Entry> {
+  const names = sourcesIn('packages/client/src', /(?<!\.spec)\.ts$/).flatMap(([, text]) => [
+    ...(text.match(/--latchkey-[\w-]+/g) ?? []),
+    ...[...text.matchAll(/\.part\.add\('([\w-]+)'/g)].map(([, part]) => `::part(${part})`),
+  ]);
+  return Object.fromEntries(names.map((name) => [name, {}]));
+}
+
+/** Commands of `latchkey`, and options of all commands. */
+function commands(): Record<string, Entry> {
+  const [, core] = /^const COMMANDS[^{]*\{\n([^]*?)^\};/m.exec(textOf('src/main.ts'))!;
+  const names = [
+    ...[...core!.matchAll(/^ {2}'?([\w-]+)'?: \{$/gm)].map(([, name]) => name!),
+    ...FEATURES.flatMap((feature) => Object.keys(feature.commands ?? {})),
+  ];
+  const options = ['src', 'packages/check-provider/src'].flatMap((folder) =>
+    sourcesIn(folder, /(?<!\.spec)\.ts$/).flatMap(([, text]) =>
+      text.includes('parseArgs(')
+        ? [...text.matchAll(/^ +'?([a-z][\w-]*)'?: \{ type: '(\w+)'/gm)].map(
+            ([, name, type]) => [`--${name}`, { type: type! }] as const,
+          )
+        : [],
+    ),
+  );
+  return { ...Object.fromEntries(names.map((name) => [name, {}])), ...Object.fromEntries(options) };
+}
+
+/** Texts of files of a folder with a matching name, by path within it. */
+function sourcesIn(folder: string, files: RegExp): [name: string, text: string][] {
+  return readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
+    .filter((name) => files.test(name))
+    .map((name) => [name, textOf(`${folder}/${name}`)]);
 }
 
 /** Values with a default, by path; an empty list or object is one. */

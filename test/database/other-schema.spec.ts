@@ -46,6 +46,24 @@ describe('a database with the schema of another version', () => {
     expect(await dump(database.url)).toBe(before);
   });
 
+  it.each([
+    [
+      'of a backup that was not restored to its end',
+      'ALTER TABLE devices DROP CONSTRAINT devices_pkey',
+      'the database cannot be used: devices has no primary key, so a backup was not restored to its end; restore it',
+    ],
+    [
+      'with the migrations of another application',
+      "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE TABLE migrations (id serial, timestamp bigint, name text); INSERT INTO migrations VALUES (1, 1, 'Shop1')",
+      'the database cannot be used: its table of migrations is of another application; begin with an empty database',
+    ],
+  ])('%s: the start says what to do, and changes nothing', async (_what, change, sentence) => {
+    await query(database.url, change);
+    const before = await dump(database.url);
+    await expect(startTestService({ DATABASE_URL: database.url })).rejects.toThrow(sentence);
+    expect(await dump(database.url)).toBe(before);
+  });
+
   it('that a newer version has extended: the start accepts it', async () => {
     await query(
       database.url,

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -188,6 +189,15 @@ describe('a backup of an own PostgreSQL', () => {
     await release();
   });
 
+  it('is made also if its output is closed (`| head -1`)', async () => {
+    const { child, said, release } = await whileWaiting('channels');
+    child.stdout.destroy();
+    const exit = once(child, 'exit');
+    await release();
+    expect([await said, await exit]).toEqual(['', [0, null]]);
+    expect(readFrames(file).length).toBeGreaterThan(1);
+  });
+
   it('is one snapshot, for which the readers of the service do not wait', async () => {
     const { said, release } = await whileWaiting('channels');
     // The table is read after the one that is locked.
@@ -290,18 +300,23 @@ describe('a backup of an own PostgreSQL', () => {
 
     it('if it is incomplete', async () => {
       const bytes = readFileSync(file);
-      writeFileSync(file, bytes.subarray(0, -20));
       const reason = 'the backup is incomplete: it was interrupted, or not copied as a whole';
-      await expectRefusal(reason);
+      for (const left of [20, 8, 1]) {
+        writeFileSync(file, bytes.subarray(0, -left)); // 8: the checksum
+        await expectRefusal(reason);
+      }
       writeFileSync(file, bytes);
       writeFrames(file, readFrames(file).slice(0, -1));
       await expectRefusal(reason);
     });
 
     it('if it is something else, or not there', async () => {
+      const made = readFileSync(file);
       writeFileSync(file, 'PGDMP');
       await expectRefusal('it is no backup of Latchkey, or is damaged');
       writeFileSync(file, gzipSync('PGDMP'.repeat(1000)));
+      await expectRefusal('it is no backup of Latchkey, or is damaged');
+      writeFileSync(file, Buffer.concat([made, made]));
       await expectRefusal('it is no backup of Latchkey, or is damaged');
       rmSync(file);
       await expectRefusal(`ENOENT: no such file or directory, open '${file}'`);

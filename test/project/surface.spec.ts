@@ -42,12 +42,15 @@ While CHANGELOG.md calls ${version} unreleased, \`npm run docs:surface\` writes 
     expect(now).toMatchObject({
       endpoints: {
         'POST /push': { values: expect.arrayContaining(['as serviceKey push', '404 not_found']) },
+        'GET /oauth2/authorize': { values: expect.arrayContaining(['302 with Location']) },
       },
       requests: {
         'POST /push event': { required: true, pattern: expect.any(String) },
         'POST /push/batch events[].event': { required: true },
         'POST /oauth2/token TokenDto.code': { required: true },
         'GET /audit ?limit': { type: 'string' },
+        'GET /users/{user_id} path:user_id': { type: 'string (uuid)' },
+        'POST /push/batch events[].user_ids[]': { type: 'string' },
       },
       answers: {
         'POST /push 202 id': { always: true },
@@ -69,11 +72,22 @@ While CHANGELOG.md calls ${version} unreleased, \`npm run docs:surface\` writes 
       exports: {
         '@latchkey/client createClient': { params: ['ClientOptions'] },
         '@latchkey/client EndCause': { values: expect.arrayContaining(["'idle'"]) },
+        '@latchkey/client createClient.<1>': { type: 'object' },
+        '@latchkey/client ChannelEvents.<1>': { required: true, type: 'object' },
         '@latchkey/client/react useSession': {},
         '@latchkey/server Verifier.push': {},
         '@latchkey/server/express authenticate': { params: ['Authenticator'] },
         'latchkey/adapter ProviderAdapter.exchange': {},
       },
+      verifiers: {
+        'python Verifier': {},
+        'python verify()': { params: ['self', 'token'] },
+        'go func New(o Options) (*Verifier, error)': {},
+        'go ServiceKey string': {},
+        'latchkey/Verifier.java public Claims verify(String token)': {},
+      },
+      styles: { '--latchkey-accent': {}, '::part(dialog)': {} },
+      commands: { backup: {}, signals: {}, '--keep-sessions': { type: 'boolean' } },
       'Helm values': { replicas: { default: expect.any(String) }, 'image.tag': { default: '""' } },
     });
   });

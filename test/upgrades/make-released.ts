@@ -69,13 +69,14 @@ it('makes a filled database', async () => {
     await admin.patch(`/users/${finn.user_id}`, { suspended: true }).expect(200);
     await admin.put(`/users/${ada.user_id}/claims`, { claims: { plan: 'pro' } }).expect(200);
 
-    // Under way: a device that asks for approval, and a webhook without a receiver.
+    // Under way: a device that asks for approval, a sign-in, and a webhook without a receiver.
     const eve = await signIn(url, 'eve');
     const { body: asked } = await request(url)
       .post('/oauth2/device_authorization')
       .send({ client_id: 'cli' })
       .expect(200);
     const { user_code, device_code } = asked as Held['device'];
+    const state = await beginSignIn(url);
     await until(async () => (await query(databaseUrl, 'SELECT FROM webhooks')).length > 0);
     await bearer(url, ada.access_token)
       .patch(`/devices/${laptop.device_id}`, { device_name: 'Old laptop' })
@@ -98,6 +99,7 @@ it('makes a filled database', async () => {
       missed: (missed as { id: string }).id,
       idempotent,
       device: { user_code, device_code },
+      state,
       directoryUser,
     };
     const [now] = await query<{ at: Date }>(databaseUrl, 'SELECT now() AS at');

@@ -28,6 +28,8 @@ export interface Held {
   readonly missed: string;
   readonly idempotent: { readonly key: string; readonly id: string };
   readonly device: { readonly user_code: string; readonly device_code: string };
+  /** Of a sign-in that has begun. */
+  readonly state: string;
   /** Id of Cleo in the directory. */
   readonly directoryUser: string;
 }
@@ -102,7 +104,8 @@ export async function restore({ at, tables }: Released): Promise<TestDatabase> {
     }
     const { rows } = await client.query<{ table: string; column: string }>(
       `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
-       WHERE table_schema = current_schema() AND column_name ~ 'expires?_at$' AND table_name = ANY ($1)`,
+       WHERE table_schema = current_schema() AND data_type LIKE 'timestamp%' AND table_name = ANY ($1)
+         AND (column_name ~ 'expires?_at$' OR table_name = 'signing_keys')`,
       [Object.keys(tables)],
     );
     for (const { table, column } of rows) {

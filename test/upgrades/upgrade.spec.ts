@@ -1,3 +1,4 @@
+import { decodeProtectedHeader } from 'jose';
 import request from 'supertest';
 import { Transmitter } from '../provider-events/transmitter.js';
 import { SERVICE_KEY } from '../support/channel.js';
@@ -59,6 +60,20 @@ describe.each(RELEASED)('an upgrade from %s', (_version, released) => {
     await refresh(bob)
       .set('DPoP', keyOf(held.key).proof(`${PUBLIC_URL}/oauth2/refresh`))
       .expect(200);
+  });
+
+  it('signs with the same key, so that access tokens in circulation stay valid', async () => {
+    const { access_token } = await tokens(held.sessions.adaPhone);
+    const { kid } = decodeProtectedHeader(access_token);
+    expect(before['signing_keys']).toEqual([expect.objectContaining({ kid })]);
+  });
+
+  it('ends a sign-in that has begun before', async () => {
+    const { body } = await request(service.url)
+      .post('/oauth2/token')
+      .send({ code: 'ada', state: held.state })
+      .expect(200);
+    expect(body).toMatchObject({ user_id: held.ada });
   });
 
   it('keeps what has ended: by the provider, and by support', async () => {

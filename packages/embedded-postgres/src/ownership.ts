@@ -4,6 +4,7 @@ import { WITHOUT_ENVIRONMENT, type Address } from './address.js';
 import type { Binaries } from './binaries.js';
 import { disownStalePid, isAlive, mayBePostmaster, readPostmaster, signalPostmaster } from './postmaster.js';
 import { SERVICE } from './provision.js';
+import { acceptsConnections } from './socket-directory.js';
 
 // Advisory lock of the cluster's owner, in the database `postgres`.
 const OWNERSHIP_LOCK = '7165934107325010';
@@ -65,8 +66,11 @@ export async function takeOver(
   let stopped = 0; // the process that was signalled
   for (;;) {
     const running = readPostmaster(path);
+    const isHere = running !== undefined && isAlive(running.pid) && mayBePostmaster(running.pid, path);
+    // The number means nothing to another container, where PostgreSQL would start on the data a second time.
+    if (!isHere && (await acceptsConnections(path))) throw ownedError(path);
     if (!running || !isAlive(running.pid)) return; // PostgreSQL itself ignores the file of a dead server
-    if (!mayBePostmaster(running.pid, path)) {
+    if (!isHere) {
       if (disownStalePid(path, running.pid)) return;
       continue; // it ended just now and removed its file
     }
@@ -87,10 +91,12 @@ export async function takeOver(
 async function isAbandoned(address: Address | undefined, password: string, path: string): Promise<boolean> {
   if (!address) return false;
   const claimed = await claim(address, password, ANSWERS_WITHIN_MS).catch(() => false as const);
-  if (claimed === undefined) {
-    throw new Error(
-      `another running service owns the database in ${path}: stop it, or choose another DATA_DIR`,
-    );
-  }
+  if (claimed === undefined) throw ownedError(path);
   return claimed !== false; // the open connection keeps the lock until the server ends
+}
+
+function ownedError(path: string): Error {
+  return new Error(
+    `another running service owns the database in ${path}: stop it, or choose another DATA_DIR`,
+  );
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   lchownSync,
   lstatSync,
@@ -11,6 +12,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SOCKET_FILE, SOCKET_LOCK_FILE, socketIn, type Address } from './address.js';
@@ -114,6 +116,20 @@ export class SocketDirectory {
 
 export function hasSocket(directory: string): boolean {
   return lstatSync(join(directory, SOCKET_FILE), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Whether a server listens on the socket in a directory; the socket of a killed one refuses. */
+export async function acceptsConnections(directory: string): Promise<boolean> {
+  if (!hasSocket(directory)) return false;
+  const socket = connect(join(directory, SOCKET_FILE));
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Runs as the account, which may replace the directory by a link after a check. */

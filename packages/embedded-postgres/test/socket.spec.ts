@@ -142,7 +142,36 @@ describeOnUnix('the second socket', () => {
     expect(directoryOf(runningEmbeddedPostgres(DATA_DIR)!)).toBe(directoryOf(url));
     expect(readdirSync(CLUSTER).filter((name) => name.startsWith('.s.'))).toEqual([]);
   });
+
+  const hasNamespaces = spawnSync('unshare', ['--pid', '--ipc', '--fork', 'true']).status === 0;
+  const itInContainers = needs({ namespaces: hasNamespaces }).it;
+  itInContainers(
+    'prevents a second start on the data in another container, which sees no process',
+    async () => {
+      const dataDir = mkdtempSync(join(ROOM, 'd'));
+      chmodSync(dataDir, 0o711);
+      const { url } = await starts.start({ dataDir, socketPlaces: [places] });
+      const elsewhere = mkdtempSync(join(ROOM, 'e'));
+      chmodSync(elsewhere, 0o711);
+      const { stdout, stderr } = spawnSync(
+        'unshare',
+        ['--pid', '--ipc', '--fork', '--mount-proc', process.execPath, '--input-type=module', '-e', SECOND],
+        { encoding: 'utf8', env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PLACE: elsewhere } },
+      );
+      expect([stdout, stderr]).toEqual([expect.stringContaining('another running service owns'), '']);
+      expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      expect(readPostmaster(join(dataDir, 'postgres'))).toMatchObject({ address: { port: 5432 } });
+    },
+  );
 });
+
+const SECOND = `
+  import { startEmbeddedPostgres } from '${new URL('../../../dist/packages/embedded-postgres/src/embedded-postgres.js', import.meta.url).href}';
+  const { DATA_DIR: dataDir, PLACE } = process.env;
+  await startEmbeddedPostgres({ dataDir, log: () => undefined, socketPlaces: [PLACE] }).then(
+    (database) => database.stop().then(() => console.log('started')),
+    (error) => console.log(error.message),
+  );`;
 
 describeOnUnix('when the socket is lost', () => {
   it('the server is killed and its lock names a living process: it comes back at the same address', async () => {

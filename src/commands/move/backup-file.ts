@@ -107,7 +107,11 @@ export async function readBackup(
 async function* readTables(frames: AsyncGenerator<Buffer>): AsyncGenerator<TableRows> {
   for (;;) {
     const table = (await nextJson(frames)) as Table | typeof END;
-    if ('end' in table) return;
+    if ('end' in table) {
+      // also reads the checksum of gzip, which is behind the last frame
+      if (!(await frames.next()).done) throw new Error(NO_BACKUP);
+      return;
+    }
     let count = 0;
     async function* data(): AsyncGenerator<Buffer> {
       for (let rows = await next(frames); rows.length > 0; rows = await next(frames)) {

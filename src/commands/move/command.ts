@@ -63,6 +63,9 @@ async function runCommand(name: Name, argv: readonly string[]): Promise<number> 
   }
   const command = 'url' in parsed && parsed.url === '-' ? { ...parsed, url: await readUrl() } : parsed;
   if ('url' in command && !isUrl(command.url)) return fail(name, 2, `the URL is not ${databaseUrl.accepts}`);
+  // `latchkey backup … | head -1` closes the pipe; an error without a listener would end the command
+  // half-way.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => stopping.abort(new Error('interrupted')));

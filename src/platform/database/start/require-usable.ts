@@ -42,7 +42,10 @@ export interface MigrationState {
   readonly schema: { readonly name: string; readonly mayCreate: boolean; readonly hasMigrations: boolean };
 }
 
-/** Compares the migrations with the database's; creates nothing. @throws a sentence: from before 0.1.0 */
+/**
+ * Compares the migrations with the database's; creates nothing.
+ * @throws a sentence: from before 0.1.0, foreign
+ */
 export async function migrationState({ manager, connection }: QueryRunner): Promise<MigrationState> {
   const [schema] = await manager.query<[MigrationState['schema']]>(SCHEMA); // raw: of no table
   const migrations = manager
@@ -57,6 +60,9 @@ export async function migrationState({ manager, connection }: QueryRunner): Prom
     return { name: name ?? constructor.name, transaction };
   });
   const pending = known.filter(({ name }) => !applied.includes(name));
+  // A newer version has those of this one, too.
+  if (applied.length > 0 && pending.length === known.length)
+    throw ofOtherSchema(new Error('its table of migrations is of another application'));
   const names = new Set(known.map(({ name }) => name));
   return {
     pending: pending.map(({ name }) => name),
@@ -99,10 +105,26 @@ export async function requireSchema(dataSource: DataSource): Promise<void> {
   const parameters = [0, 1].map((i) => columns.map((column) => column[i]));
   type Difference = { table: string; column: string; isMissing: boolean };
   const [first] = await dataSource.query<Difference[]>(DIFFERENCES, parameters); // raw: of the catalogue
-  if (!first) return;
+  if (!first) return requireKeys(dataSource);
   const what = first.isMissing ? 'lacks the column' : 'has the unknown column';
   throw new Error(
     `the database cannot be used: its schema ${what} ${first.table}.${first.column}; ${OTHER_SCHEMA}`,
+  );
+}
+
+/** `pg_restore` makes the keys after all rows: one that was interrupted leaves none. */
+async function requireKeys({ entityMetadatas, manager }: DataSource): Promise<void> {
+  const [table] = await manager.query<{ name: string }[]>(
+    `SELECT relname AS name FROM pg_class
+     WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relname = ANY ($1)
+       AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary AND indisvalid)
+     ORDER BY 1 LIMIT 1`,
+    [entityMetadatas.map(({ tableName }) => tableName)],
+  );
+  if (!table) return;
+  const advice = 'restore it into an empty database (docs/maintenance.md)';
+  throw new Error(
+    `the database cannot be used: ${table.name} has no primary key, so a backup was not restored to its end; ${advice}`,
   );
 }
 
