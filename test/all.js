@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 const node = [process.execPath, '--max-semi-space-size=64'];
 const jest = [...node, '--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
 const ON_CITUS =
-  'test/scim/|test/.*/(citus|distribute|sign-in|races|devices|users|sign-out|channel-history|push-batch|push-batch-delivery|presence|realtime|sample-provider|keys' +
+  'test/scim/|test/(?!statements/).*/(citus|distribute|sign-in|races|devices|users|sign-out|channel-history|push-batch|push-batch-delivery|presence|realtime|sample-provider|keys' +
   '|provider-logout|backchannel-logout|step-up|claims|suspended|details|creation|search|export|trail|refusals|facts|search-filters|counts|sign-ins|events|idle|session-limit|session-expiry|admission|recheck|device-grant|effects|receiver|revocation)\\.spec';
 
 const GROUPS = {

@@ -1,19 +1,20 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RELEASED } from './released.js';
+import type { Released } from './released.js';
 
 // `npm run test:all -- upgrades [version …]`: builds each released version from its commit, and runs the upgrades from it to this
 // version, and its verifiers against this version.
 
+const FILES = new URL('released/', import.meta.url);
 const TESTS = ['test/upgrades/', 'test/verifiers/'];
 const JEST = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', '-w2', ...TESTS];
 
 const named = process.argv.slice(2);
-for (const [version, released] of RELEASED) {
+for (const file of readdirSync(FILES)) {
+  const { version, commit } = JSON.parse(readFileSync(new URL(file, FILES), 'utf8')) as Released;
   if (named.length > 0 && !named.includes(version)) continue;
-  const { commit } = released();
   if (spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`]).status !== 0) {
     console.log(`${version}: skipped, the history does not go back to ${commit} (git fetch --unshallow)`);
     continue;
