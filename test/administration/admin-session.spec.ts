@@ -131,7 +131,7 @@ describe('a role of administrators', () => {
     database = await createDatabase();
   });
   afterAll(async () => {
-    await database?.drop();
+    await database?.close();
     await provider?.close();
   });
 

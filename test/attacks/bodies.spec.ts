@@ -27,7 +27,7 @@ describe('bodies that are long to read', () => {
   });
   afterAll(async () => {
     await service?.end('SIGTERM');
-    await database?.drop();
+    await database?.close();
   });
 
   async function post(type: string, body: string, path: string): Promise<{ ms: number; status: number }> {

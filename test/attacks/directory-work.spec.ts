@@ -22,7 +22,7 @@ describe('work of one request of a directory', () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = { ...provider.env(), ...DIRECTORY_ENV };
     service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
     const emails = values(200, (i) => `mail-${i}@corp.example`);
     id = await directory.create('/Users', { userName: randomUUID(), roles: values(200), emails });
   });

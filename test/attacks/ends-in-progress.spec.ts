@@ -76,7 +76,7 @@ describe('a sign-in that is in progress', () => {
     here = endings.after(await startTestService(env), (one) => one.close());
     const second = { ...env, DATABASE_URL: here.databaseUrl };
     there = endings.after(await startTestService(second), (one) => one.close());
-    directory = new DirectoryClient(here.url, 'corp', DIRECTORY_TOKEN);
+    directory = new DirectoryClient(here, 'corp', DIRECTORY_TOKEN);
   });
   afterAll(() => endings.run());
 

@@ -29,7 +29,7 @@ onLinux('failed passwords', () => {
   afterAll(async () => {
     for (const agent of agents) agent.destroy();
     await service?.end('SIGTERM');
-    await database?.drop();
+    await database?.close();
   });
 
   const from = (localAddress: string): Agent => {

@@ -164,7 +164,7 @@ describe('a database that hangs under load', () => {
     } finally {
       await holder.end();
       await service.end('SIGKILL');
-      await database.drop();
+      await database.close();
     }
   }, 120_000);
 });

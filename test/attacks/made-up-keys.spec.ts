@@ -16,7 +16,7 @@ describe('tokens with a made-up key', () => {
   let transmitter: Transmitter;
   let service: TestService;
   beforeEach(async () => {
-    transmitter = await Transmitter.start(endings);
+    transmitter = endings.after(await Transmitter.start(), (one) => one.close());
     const limits = { RATE_LIMIT: 'on', RATE_LIMIT_BAD_TOKEN: String(LIMIT), TRUST_PROXY: 'loopback' };
     const env = { ...transmitter.env(), ...limits };
     service = endings.after(await startTestService(env), (one) => one.close());

@@ -134,7 +134,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
 
   beforeAll(async () => {
     provider = endings.after(await StubProvider.start(), (one) => one.close());
-    database = endings.after(await createDatabase(), (one) => one.drop());
+    database = endings.after(await createDatabase(), (one) => one.close());
     for (const statement of SEED) await query(database.url, statement);
     const plans = endings.after(await reportPlans(database.url), ({ stop }) => stop());
     ran = plans.statements;

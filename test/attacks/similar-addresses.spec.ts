@@ -104,7 +104,7 @@ describe('e-mail addresses that are similar', () => {
   });
 
   it('a directory finds an address by either spelling, and no similar one', async () => {
-    const directory = new DirectoryClient(service.url);
+    const directory = new DirectoryClient(service);
     const userName = randomUUID();
     const emails = [{ type: 'work', value: `k${userName}@bücher.example` }];
     await directory.create('/Users', { userName, externalId: userName, emails });

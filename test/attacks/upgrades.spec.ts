@@ -23,7 +23,7 @@ describe('upgraded and pipelined connections', () => {
   });
   afterAll(async () => {
     await service?.end('SIGKILL');
-    await database?.drop();
+    await database?.close();
   });
 
   async function open(port = Number(new URL(service.url).port)): Promise<Socket> {

@@ -34,7 +34,7 @@ describe('attacks on the queue of a webhook', () => {
     service = undefined;
     await receiver.close();
     await provider.close();
-    await database.drop();
+    await database.close();
   });
 
   const sql = <Row extends object>(text: string) => query<Row>(database.url, text);

@@ -256,7 +256,7 @@ describe('refusals in the audit trail', () => {
       expect(await storedEvents(database.url)).toEqual([]);
     } finally {
       await here.close();
-      await database.drop();
+      await database.close();
     }
   });
 
@@ -269,7 +269,7 @@ describe('refusals in the audit trail', () => {
       'key_made',
       'refresh_refused',
     ]);
-    await database.drop();
+    await database.close();
   });
 
   it.each([
@@ -289,7 +289,7 @@ describe('refusals in the audit trail', () => {
       expect(rows).toEqual([{ address }, { address }, { address }]);
     } finally {
       await here.close();
-      await database.drop();
+      await database.close();
     }
   });
 });

@@ -35,7 +35,7 @@ describe('webhooks of instances that end', () => {
       await proxy.refuse();
     }
     await receiver.close();
-    await database.drop();
+    await database.close();
   });
 
   const sql = <Row extends object>(text: string) => query<Row>(database.url, text);

@@ -26,7 +26,7 @@ describe('webhooks', () => {
     await service?.close();
     service = undefined;
     await receiver.close();
-    await database.drop();
+    await database.close();
   });
 
   const sql = <Row extends object>(text: string) => query<Row>(database.url, text);

@@ -46,7 +46,7 @@ describe('the rows of a logout by the provider', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(async () => {
     await dataSource.destroy();
-    await database.drop();
+    await database.close();
   });
 
   describe('that ends sessions', () => {

@@ -55,7 +55,7 @@ describe('the store of sign-ins', () => {
   });
   afterAll(async () => {
     await dataSource.destroy();
-    await database.drop();
+    await database.close();
   });
 
   const auditOf = (events = new Events(), isDistributed = false): AuditStore =>

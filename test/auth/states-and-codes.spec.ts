@@ -37,7 +37,7 @@ describe('what can be used once', () => {
   });
   afterAll(async () => {
     await dataSource.destroy();
-    await database.drop();
+    await database.close();
   });
 
   function sql(isDistributed = false): Sql {

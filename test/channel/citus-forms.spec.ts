@@ -37,7 +37,7 @@ needs({ 'one PostgreSQL': process.env['CITUS_URL'] === undefined }).describe('th
   });
   afterAll(async () => {
     await dataSource?.destroy();
-    await database?.drop();
+    await database?.close();
   });
 
   async function user(): Promise<string> {

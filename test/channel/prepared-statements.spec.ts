@@ -42,7 +42,7 @@ describe('on the migrated schema, PostgreSQL accepts the statement', () => {
   });
   afterAll(async () => {
     await client?.end();
-    await database?.drop();
+    await database?.close();
   });
   afterEach(() => client.query('DEALLOCATE ALL'));
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { Client } from 'pg';
-import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { Channel } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { needs } from '../support/installed.js';
 import { bearer } from '../support/sign-in.js';
 import { waiting } from '../support/waiting.js';

@@ -31,7 +31,7 @@ describe('check-config', () => {
   });
   afterAll(async () => {
     rmSync(cwd, { recursive: true });
-    await database.drop();
+    await database.close();
   });
 
   afterEach(() => jest.restoreAllMocks());
@@ -97,7 +97,7 @@ describe('check-config', () => {
       expect([code, await dump(database.url)]).toEqual([0, before]);
     } finally {
       await stub.close();
-      await empty.drop();
+      await empty.close();
     }
   });
 
@@ -130,7 +130,7 @@ describe('check-config', () => {
     const url = new URL(empty.url);
     [url.username, url.password] = ['reader', 'pass-word'];
     const rights = await check({ DATABASE_URL: url.href });
-    await empty.drop();
+    await empty.close();
     expect(rights.stdout).toMatch(/^FAIL +database .*permission denied for schema public; make the role/m);
   });
 
@@ -141,7 +141,7 @@ describe('check-config', () => {
       const before = await dump(other.url);
       const { code, stdout } = await check({ DATABASE_URL: other.url });
       expect(await dump(other.url)).toBe(before);
-      await other.drop();
+      await other.close();
       return [/^FAIL +database +(.*)$/m.exec(stdout)?.[1], code];
     };
     expect(await seen('ALTER TABLE devices DROP COLUMN device_name')).toEqual([

@@ -66,7 +66,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
   });
   afterAll(async () => {
     await service?.close();
-    await database?.drop();
+    await database?.close();
     await provider?.close();
   });
 

@@ -32,7 +32,7 @@ describe('the end of a process', () => {
     await service?.end('SIGKILL');
   });
   afterAll(async () => {
-    await database?.drop();
+    await database?.close();
     await provider?.close();
   });
 

@@ -28,7 +28,7 @@ it('time-outs of the database or the role do not apply to the distribution', asy
   const target = targetOf(() => database.url, 'session');
   const [row] = await onCluster(target, (cluster) => cluster.query<[object]>('SHOW statement_timeout'));
   expect(row).toEqual({ statement_timeout: '0' });
-  await database.drop();
+  await database.close();
 });
 
 // test/install/service-package.spec.ts has its usage, and the lack of DATABASE_URL.
@@ -58,7 +58,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
   });
   afterAll(async () => {
     await provider?.close();
-    await schema?.drop();
+    await schema?.close();
   });
 
   it('distributes existing rows once the service has stopped; may be repeated; the service works after it', async () => {

@@ -48,7 +48,7 @@ beforeEach(async () => {
 afterEach(async () => {
   proxy?.close();
   proxy = undefined;
-  await database.drop();
+  await database.close();
 });
 
 function options(url: string, ...more: (new () => MigrationInterface)[]): MigrationOptions {

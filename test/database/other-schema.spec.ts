@@ -9,7 +9,7 @@ describe('a database with the schema of another version', () => {
   beforeEach(async () => {
     database = await createDatabase();
   });
-  afterEach(() => database.drop());
+  afterEach(() => database.close());
 
   it.each([
     ['lacks a table', 'DROP TABLE void_claims', 'lacks the column void_claims.user_id'],

@@ -33,7 +33,7 @@ describe('a database outage', () => {
   afterAll(async () => {
     await service?.close();
     await proxy?.refuse();
-    await database?.drop();
+    await database?.close();
     await provider?.close();
   });
 
@@ -115,5 +115,5 @@ it('a retried start makes the modules once', async () => {
   expect(lines.join('')).toMatch(/waiting for the database/);
   expect(lines.join('')).not.toMatch(/already registered/);
   closing.close();
-  await database.drop();
+  await database.close();
 });

@@ -36,7 +36,7 @@ needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mod
     await service?.close();
     service = undefined;
     await pooler?.stop();
-    await database?.drop();
+    await database?.close();
   });
   afterAll(() => provider.close());
 

@@ -31,7 +31,7 @@ describe('GET /health/ready', () => {
   });
   afterAll(async () => {
     await service?.close();
-    await database?.drop();
+    await database?.close();
   });
   afterEach(() => jest.restoreAllMocks());
 

@@ -19,7 +19,7 @@ describe('the schema', () => {
   });
   afterAll(async () => {
     await dataSource?.destroy();
-    await database?.drop();
+    await database?.close();
   });
 
   const tables = async (): Promise<string[]> => {

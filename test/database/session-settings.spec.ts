@@ -44,7 +44,7 @@ describe('settings that a role or a database has for other applications', () => 
   afterEach(async () => {
     await service?.close();
     await pooler?.stop();
-    await database.drop();
+    await database.close();
     if (role) await query(serverOf(database), `DROP ROLE ${role}`);
     service = pooler = role = undefined;
   });

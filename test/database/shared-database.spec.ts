@@ -12,7 +12,7 @@ describe('a database with tables of another application', () => {
   afterEach(async () => {
     await service?.close();
     service = undefined;
-    await database.drop();
+    await database.close();
   });
 
   const start = (url = database.url): Promise<TestService> => startTestService({ DATABASE_URL: url });
@@ -100,6 +100,6 @@ it('refuses a database with another encoding than UTF8', async () => {
     expect(await query(url, `SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
   } finally {
     await query(database.url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    await database.drop();
+    await database.close();
   }
 });

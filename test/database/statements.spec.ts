@@ -30,7 +30,7 @@ describe('a batch of calls on PostgreSQL', () => {
   });
   afterEach(async () => {
     await dataSource.destroy();
-    await database.drop();
+    await database.close();
   });
 
   const kept = async (): Promise<number[]> =>
@@ -80,5 +80,5 @@ it('arrays that need no quotes are read as they were written', async () => {
   ] as const) {
     expect(await query(database.url, `SELECT $1::${type} AS elements`, [literal])).toEqual([{ elements }]);
   }
-  await database.drop();
+  await database.close();
 });

@@ -30,7 +30,7 @@ describe('tokens for a device after the approval', () => {
   let env: Record<string, string>;
 
   beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
+    transmitter = endings.after(await Transmitter.start(), (one) => one.close());
     asked = endings.after(await WebhookReceiver.start(), (one) => one.close());
     env = transmitter.env({
       DEVICE_GRANT: 'on',
@@ -44,7 +44,7 @@ describe('tokens for a device after the approval', () => {
     here = endings.after(await startTestService(env), (one) => one.close());
     const allow = { PROVIDERS_CORP_ALLOW: 'claim:plan=gold', DATABASE_URL: here.databaseUrl };
     strict = endings.after(await startTestService({ ...env, ...allow }), (one) => one.close());
-    directory = new DirectoryClient(here.url, 'corp', DIRECTORY_TOKEN);
+    directory = new DirectoryClient(here, 'corp', DIRECTORY_TOKEN);
   });
   afterAll(() => endings.run());
   beforeEach(() => {

@@ -27,7 +27,7 @@ describe('an approval by a session from before the directory was on', () => {
   afterAll(() => endings.run());
   it('is one of a user of the directory', async () => {
     const user = randomUUID();
-    const directory = new DirectoryClient(service.url);
+    const directory = new DirectoryClient(service);
     const tokens = await signIn(before.url, user);
     await directory.create('/Users', { userName: user, externalId: user });
     const { body } = await request(service.url)

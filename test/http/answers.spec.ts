@@ -3,7 +3,8 @@ import { jest } from '@jest/globals';
 import request from 'supertest';
 import { PushService } from '../../src/realtime/push/push.service.js';
 import { TokenInspector } from '../../src/token/access-tokens/token-inspector.js';
-import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { Channel } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
 
 const TIMES = ['created_at', 'last_seen_at'];

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { Channel } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { dump } from '../support/database.js';
 import { bearer, beginSignIn, type Tokens } from '../support/sign-in.js';
 import type { SocketClient } from '../support/socket-client.js';

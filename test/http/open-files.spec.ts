@@ -44,7 +44,7 @@ needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors
     agent.destroy();
     clients.forEach(({ socket }) => socket.destroy());
     await service?.end('SIGKILL');
-    await database?.drop();
+    await database?.close();
   });
 
   interface Client {

@@ -37,7 +37,7 @@ const latchkey = (env: Record<string, string>, ...args: string[]) =>
   latchkeyCommand({ ...KEYS, ...env }, tmpdir(), ...args);
 
 async function databaseFor(create: typeof createEmptyDatabase): Promise<string> {
-  return endings.after(await create(), (database) => database.drop()).url;
+  return endings.after(await create(), (database) => database.close()).url;
 }
 
 const refresh = (url: string, { refresh_token }: Tokens) =>

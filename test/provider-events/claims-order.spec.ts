@@ -11,7 +11,7 @@ describe('changes of claims, in another order', () => {
   let transmitter: Transmitter;
   let here: TestService;
   beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
+    transmitter = endings.after(await Transmitter.start(), (one) => one.close());
     here = endings.after(
       await startTestService(transmitter.env({ PROVIDERS_CORP_CLAIM_USER_ID: 'preferred_username' })),
       (one) => one.close(),

@@ -25,7 +25,7 @@ describe('the command signals', () => {
   });
   afterAll(async () => {
     await transmitter.close();
-    await database.drop();
+    await database.close();
   });
   beforeEach(() => transmitter.reset());
   afterEach(() => jest.restoreAllMocks());

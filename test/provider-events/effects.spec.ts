@@ -29,7 +29,7 @@ describe('the effect of a security event', () => {
   let user: string;
 
   beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
+    transmitter = endings.after(await Transmitter.start(), (one) => one.close());
     const env = transmitter.env({
       PROVIDERS_CORP_SCIM_TOKEN: DIRECTORY_TOKEN,
       ...providerEnv('FEW', transmitter.url),
@@ -40,7 +40,7 @@ describe('the effect of a security event', () => {
     here = endings.after(await startTestService(env), (one) => one.close());
     const second = { ...env, DATABASE_URL: here.databaseUrl };
     there = endings.after(await startTestService(second), (one) => one.close());
-    directory = new DirectoryClient(here.url, 'corp', DIRECTORY_TOKEN);
+    directory = new DirectoryClient(here, 'corp', DIRECTORY_TOKEN);
   });
   afterAll(() => endings.run());
   beforeEach(() => {

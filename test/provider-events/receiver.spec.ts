@@ -21,7 +21,7 @@ describe('the receiver of security events', () => {
   let ada: Tokens;
 
   beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
+    transmitter = endings.after(await Transmitter.start(), (one) => one.close());
     const env = transmitter.env({
       PROVIDERS_CORP_SIGNALS_AUDIENCE: 'https://stream.example',
       ...providerEnv('OTHER', transmitter.url), // without signals
@@ -229,7 +229,7 @@ describe('the receiver of security events', () => {
   });
 
   it('takes no complex subject with a critical member that it does not understand', async () => {
-    const other = await Transmitter.start(endings);
+    const other = endings.after(await Transmitter.start(), (one) => one.close());
     other.metadata = { critical_subject_members: ['tenant'] };
     const service = endings.after(await startTestService(other.env()), (one) => one.close());
     const tokens = await other.signIn(new Person('ada'), service);

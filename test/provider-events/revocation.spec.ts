@@ -22,7 +22,7 @@ describe('global token revocation', () => {
   let user: string;
 
   beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
+    transmitter = endings.after(await Transmitter.start(), (one) => one.close());
     // ID tokens of the stand-in are signed by ES256, and its metadata says so.
     const env = transmitter.env();
     here = endings.after(await startTestService(env), (one) => one.close());

@@ -160,7 +160,7 @@ describe('a custom adapter', () => {
       }
       expect(await started.end('SIGTERM')).toBe(0);
     } finally {
-      await database.drop();
+      await database.close();
     }
   });
 });

@@ -395,7 +395,7 @@ needs({ openssl: isInstalled('openssl') }).describe('presets', () => {
 
   beforeAll(async () => {
     internet = endings.after(await StubInternet.start([...hosts], answer), (one) => one.close());
-    const database = endings.after(await createDatabase(), (one) => one.drop());
+    const database = endings.after(await createDatabase(), (one) => one.close());
     const lines = stubs.flatMap(([name, { env }]) => [
       [`PROVIDERS_${name.toUpperCase()}_ADAPTER`, name],
       [`PROVIDERS_${name.toUpperCase()}_CLIENT_ID`, 'latchkey'],

@@ -42,7 +42,7 @@ describe('hints over PostgreSQL', () => {
   afterAll(async () => {
     for (const instance of instances ?? []) await instance.close();
     await proxy?.refuse();
-    await database?.drop();
+    await database?.close();
     await provider?.close();
   });
 

@@ -26,7 +26,7 @@ describe('claims of the admission service', () => {
       ADMISSION_SECRET: WEBHOOK_SECRET,
     };
     service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
   });
   afterAll(() => endings.run());
   beforeEach(() => {

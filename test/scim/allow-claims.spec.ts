@@ -26,7 +26,7 @@ describe('allow reads what the provider said', () => {
       ADMISSION_SECRET: WEBHOOK_SECRET,
     };
     service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
   });
   afterAll(() => endings.run());
   const refresh = ({ refresh_token }: Tokens) =>

@@ -37,7 +37,7 @@ describe('the word of a directory', () => {
     there = endings.after(await startTestService({ ...env, DATABASE_URL: here.databaseUrl }), (one) =>
       one.close(),
     );
-    directory = new DirectoryClient(here.url);
+    directory = new DirectoryClient(here);
   });
   afterAll(() => endings.run());
   beforeEach(() => {

@@ -30,7 +30,7 @@ describe('a killed instance', () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     env = { ...provider.env(), ...DIRECTORY_ENV, PUBLIC_URL: 'http://localhost:3000' };
     here = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(here.url);
+    directory = new DirectoryClient(here);
     holder = endings.after(new Client(here.databaseUrl), (one) => one.end());
     await holder.connect();
   });
@@ -74,7 +74,7 @@ describe('a killed instance', () => {
       );
     const before = await state();
     const add = { op: 'add', path: 'members', value: [{ value: user }] };
-    await killAt(userId, () => new DirectoryClient(victim.url).patch(`/Groups/${group}`, add));
+    await killAt(userId, () => new DirectoryClient(victim).patch(`/Groups/${group}`, add));
     expect(await state()).toEqual(before);
     await directory.patch(`/Groups/${group}`, add).expect(204);
     const [{ events, sent }] = before as [{ events: number; sent: number }];
@@ -115,7 +115,7 @@ describe('a killed instance', () => {
       return rows.map((row) => row['user_id'] as string).toSorted();
     };
     const body = { displayName: 'large', members: ids.map((value) => ({ value })) };
-    await killAt(userIds[1500]!, () => new DirectoryClient(victim.url).send('POST', '/Groups', body));
+    await killAt(userIds[1500]!, () => new DirectoryClient(victim).send('POST', '/Groups', body));
     expect(await withGroup()).toEqual(userIds.slice(0, 1200).toSorted());
     expect(await sql('SELECT kind, after FROM directory_tasks')).toEqual([
       { kind: 'group', after: ids[1199] },

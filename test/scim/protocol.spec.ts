@@ -32,7 +32,7 @@ describe('SCIM', () => {
       PROVIDERS_OTHER_SCIM_TOKEN: `${OLD}, ${NEW}`,
     };
     service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
   });
   afterAll(() => endings.run());
 
@@ -41,7 +41,7 @@ describe('SCIM', () => {
     externalId: randomUUID(),
   });
   const other = (token = NEW, provider = 'other'): DirectoryClient =>
-    new DirectoryClient(service.url, provider, token);
+    new DirectoryClient(service, provider, token);
 
   describe('the token', () => {
     it('may be one of two', async () => {
@@ -85,11 +85,11 @@ describe('SCIM', () => {
       };
       const limited = await startTestService(env);
       try {
-        const wrong = new DirectoryClient(limited.url, 'stub', 'wrong'.repeat(8));
+        const wrong = new DirectoryClient(limited, 'stub', 'wrong'.repeat(8));
         const statuses = [];
         for (let i = 0; i < 7; i++) statuses.push((await wrong.send('GET', '/Users')).status);
         expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
-        await new DirectoryClient(limited.url).send('GET', '/Users').expect(200);
+        await new DirectoryClient(limited).send('GET', '/Users').expect(200);
       } finally {
         await limited.close();
       }

@@ -27,7 +27,7 @@ describe('concurrent requests of a directory', () => {
     here = endings.after(await startTestService(env), (one) => one.close());
     const other = await startTestService({ ...env, DATABASE_URL: here.databaseUrl });
     endings.after(other, (one) => one.close());
-    clients = [here.url, other.url].map((url) => new DirectoryClient(url));
+    clients = [here, other].map((one) => new DirectoryClient(one));
     holder = endings.after(new Client(here.databaseUrl), (one) => one.end());
     await holder.connect();
   });

@@ -28,7 +28,7 @@ describe('a name that the provider changes before the directory', () => {
     ['strict', 'group'],
   ])('takes no rights away: %s, %s', async (which, what) => {
     const one = which === 'open' ? service : strict;
-    const directory = new DirectoryClient(one.url);
+    const directory = new DirectoryClient(one);
     const refresh = ({ refresh_token }: Tokens) =>
       request(one.url).post('/oauth2/refresh').send({ refresh_token });
     const user = randomUUID();

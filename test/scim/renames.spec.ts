@@ -59,7 +59,7 @@ describe('a person whom the directory renames', () => {
       readonly provider: Provider,
       readonly name: string = `Person.${randomUUID()}`,
     ) {
-      this.directory = new DirectoryClient(here.url, provider, tokenOf(provider));
+      this.directory = new DirectoryClient(here, provider, tokenOf(provider));
       this.isUserId = provider === 'ids' || provider === 'logins';
     }
 

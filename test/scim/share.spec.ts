@@ -24,7 +24,7 @@ describe('the share of a directory', () => {
   afterAll(() => endings.run());
 
   it('beyond it: 429 with Retry-After, while users are served; what waited is done', async () => {
-    const directory = new DirectoryClient(service.url);
+    const directory = new DirectoryClient(service);
     const id = await directory.create('/Groups', { displayName: randomUUID() });
     await holder.query('BEGIN');
     await holder.query('SELECT FROM directory_groups WHERE id = $1 FOR UPDATE', [id]);

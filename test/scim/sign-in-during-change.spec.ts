@@ -25,7 +25,7 @@ describe('a sign-in during a change that takes the user out of the directory', (
       await startTestService({ ...provider.env(), ...DIRECTORY_ENV, PROVIDERS_STUB_ALLOW: 'directory' }),
       (one) => one.close(),
     );
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
     holder = endings.after(new Client(service.databaseUrl), (one) => one.end());
     await holder.connect();
   });

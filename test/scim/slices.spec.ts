@@ -24,7 +24,7 @@ describe('a large group', () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = { ...provider.env(), ...DIRECTORY_ENV };
     service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
     const names = Array.from({ length: PEOPLE }, (_, i) => `person-${i}`);
     ids = names.map(() => randomUUID());
     await sql(

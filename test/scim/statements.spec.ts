@@ -24,7 +24,7 @@ describe('a request of a directory', () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const service = await startTestService({ ...provider.env(), ...DIRECTORY_ENV });
     ({ url } = endings.after(service, (one) => one.close()));
-    directory = new DirectoryClient(url);
+    directory = new DirectoryClient({ url });
     user = randomUUID();
     await signIn(url, user);
     id = await directory.create('/Users', { userName: user, externalId: user });

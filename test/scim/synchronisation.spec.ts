@@ -27,7 +27,7 @@ describe('the synchronisation with a directory', () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = { ...provider.env(), ...DIRECTORY_ENV, SERVICE_KEYS: SERVICE_KEY };
     service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
   });
   afterEach(() => endings.run());
 
@@ -57,7 +57,7 @@ describe('the synchronisation with a directory', () => {
   });
 
   it('has the last request and error, without what a filter names, and the numbers', async () => {
-    await new DirectoryClient(service.url, 'stub', 'w'.repeat(40)).send('GET', '/Users').expect(401);
+    await new DirectoryClient(service, 'stub', 'w'.repeat(40)).send('GET', '/Users').expect(401);
     const user = { userName: 'ada@corp.example' };
     const id = await directory.create('/Users', user);
     await directory.create('/Groups', { displayName: 'math', members: [{ value: id }] });

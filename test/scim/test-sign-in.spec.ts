@@ -19,7 +19,7 @@ describe('a test sign-in with a directory', () => {
     const rule = { PROVIDERS_STUB_ALLOW: 'directory' };
     const env = { ...provider.env(), ...DIRECTORY_ENV, ...rule, SERVICE_KEYS: SERVICE_KEY };
     service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
   });
   afterAll(() => endings.run());
 

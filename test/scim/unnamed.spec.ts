@@ -28,7 +28,7 @@ describe('a directory with scim_claim', () => {
     before = endings.after(await startTestService(env), (one) => one.close());
     const scim = { ...DIRECTORY_ENV, ...CLAIM, DATABASE_URL: before.databaseUrl };
     service = endings.after(await startTestService({ ...env, ...scim }), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
   });
   afterAll(() => endings.run());
 

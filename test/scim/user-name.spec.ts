@@ -23,7 +23,7 @@ describe('a directory of user names', () => {
     const env = { PROVIDERS_STUB_SCIM_ATTRIBUTE: 'userName', PROVIDERS_STUB_ALLOW: 'claim:groups=zz staff' };
     const settings = { ...provider.env(), ...DIRECTORY_ENV, ...env };
     service = endings.after(await startTestService(settings), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
   });
   afterAll(() => endings.run());
   beforeEach(() => void (user = `Person ${randomUUID()}`));

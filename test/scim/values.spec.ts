@@ -21,7 +21,7 @@ describe('values of a list', () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = { ...provider.env(), ...DIRECTORY_ENV };
     service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    directory = new DirectoryClient(service);
   });
   afterAll(() => endings.run());
 

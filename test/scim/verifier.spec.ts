@@ -24,7 +24,7 @@ describe('a change at the directory', () => {
     const here = endings.after(await startTestService(env), (one) => one.close());
     const other = { ...env, DATABASE_URL: here.databaseUrl };
     there = endings.after(await startTestService(other), (one) => one.close());
-    directory = new DirectoryClient(here.url);
+    directory = new DirectoryClient(here);
     const options = { issuer: PUBLIC_URL, url: there.url, serviceKey: SERVICE_KEY };
     verifier = endings.after(createVerifier(options), (one) => one.close());
     await until(() => verifier.isNotified);

@@ -48,7 +48,7 @@ describe('signing keys', () => {
   });
   afterAll(async () => {
     await Promise.all(instances?.map((instance) => instance.close()) ?? []);
-    await database?.drop();
+    await database?.close();
     await provider?.close();
   });
 

@@ -62,7 +62,7 @@ describe('ended sessions', () => {
   });
   afterAll(async () => {
     await dataSource?.destroy();
-    await database?.drop();
+    await database?.close();
   });
 
   const query = <Row>(text: string, values: unknown[] = []): Promise<Row[]> => dataSource.query(text, values);

@@ -41,7 +41,7 @@ describe('what other modules read of sessions', () => {
   });
   afterAll(async () => {
     await dataSource?.destroy();
-    await database?.drop();
+    await database?.close();
   });
 
   const store = (): SessionStore => new SessionStore(new Sql(dataSource), dataSource);

@@ -61,7 +61,7 @@ describe('stored signing keys', () => {
   });
   afterAll(async () => {
     if (dataSource.isInitialized) await dataSource.destroy();
-    await database.drop();
+    await database.close();
   });
 
   const storeOf = (secretKey = SECRET, accessTokenTtl = 3600): KeyStore =>

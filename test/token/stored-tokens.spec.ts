@@ -40,7 +40,7 @@ describe('stored access tokens', () => {
   afterEach(async () => {
     if (dataSource.isInitialized) await dataSource.destroy();
   });
-  afterAll(() => database.drop());
+  afterAll(() => database.close());
 
   const clock = { now: () => Date.now() } as Clock;
   const ring = { signer: { kid: 'k', header, privateKey } } as unknown as KeyRing;

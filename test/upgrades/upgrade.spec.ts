@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { Transmitter } from '../provider-events/transmitter.js';
-import { SERVICE_KEY } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { query, type TestDatabase } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';
 import { Endings } from '../support/endings.js';
@@ -25,10 +25,10 @@ describe.each(RELEASED)('an upgrade from %s', (_version, released) => {
   beforeAll(async () => {
     const made = released();
     ({ held, tables: before } = made);
-    database = endings.after(await restore(made), (one) => one.drop());
+    database = endings.after(await restore(made), (one) => one.close());
     receiver = endings.after(await WebhookReceiver.start(), (one) => one.close());
     await query(database.url, `UPDATE webhooks SET address_hash = sha256($1::text::bytea)`, [receiver.url]);
-    provider = await Transmitter.start(endings);
+    provider = endings.after(await Transmitter.start(), (one) => one.close());
     const stub = endings.after(await StubProvider.start(), (one) => one.close());
     const env = releasedEnv(stub, provider.url, receiver.url);
     const start = startTestService({ ...env, DATABASE_URL: database.url });
@@ -115,7 +115,7 @@ describe.each(RELEASED)('an upgrade from %s', (_version, released) => {
   });
 
   it('knows the users of a directory, and ends their sessions', async () => {
-    const directory = new DirectoryClient(service.url);
+    const directory = new DirectoryClient(service);
     const { body } = await directory.send('GET', `/Users/${held.directoryUser}`).expect(200);
     expect(body).toMatchObject({ userName: 'cleo', active: true });
     const { access_token } = await tokens(held.sessions.cleo);

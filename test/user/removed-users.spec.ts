@@ -132,7 +132,7 @@ describe.each([
   afterEach(async () => {
     await dataSource.destroy();
     jest.restoreAllMocks();
-    await database.drop();
+    await database.close();
   });
 
   const idOf = ({ session }: SignIn): string => session.userId;

@@ -37,7 +37,7 @@ describe('under faults', () => {
   });
   afterAll(async () => {
     await service?.end('SIGKILL');
-    await database?.drop();
+    await database?.close();
     await provider?.close();
   });
   beforeEach(async () => {

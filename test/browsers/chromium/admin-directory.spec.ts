@@ -49,7 +49,7 @@ inChromium('the administration page', () => {
     await expectAccessible(page, 'a directory without a request');
 
     const { user_id } = await signIn(service.url, 'grace');
-    const client = new DirectoryClient(service.url);
+    const client = new DirectoryClient(service);
     const user = { userName: 'grace@corp.example', externalId: 'grace', active: false };
     await client.create('/Users', user);
     await client.send('POST', '/Users', user).expect(409);
