@@ -5,8 +5,9 @@ import { parseSettings } from '../../src/settings.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const OLD = 'the-old-token-of-the-other-directory-still-valid';
 const NEW = 'the-new-token-of-the-other-directory-from-now-on';
@@ -19,10 +20,9 @@ function asciiOf(json: string): string {
 /** What the interface refuses (docs/directory.md#what-is-understood). */
 describe('SCIM', () => {
   const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
+  afterAll(() => endings.run());
 
-  beforeAll(async () => {
+  const service = use(async () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = {
       ...provider.env(),
@@ -31,10 +31,9 @@ describe('SCIM', () => {
       ...DIRECTORY_ENV,
       PROVIDERS_OTHER_SCIM_TOKEN: `${OLD}, ${NEW}`,
     };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service);
+    return startTestService(env);
   });
-  afterAll(() => endings.run());
+  const directory = new DirectoryClient(service);
 
   const user = (): { userName: string; externalId: string } => ({
     userName: `user-${randomUUID()}`,
