@@ -126,8 +126,8 @@ describe('sessions that are bound to a key (RFC 9449 §5)', () => {
           return () => [used];
         },
       ],
-    ])('%s gets nothing, and the owner can refresh', async (_name, prepare) => {
-      const proofs = await prepare();
+    ])('%s gets nothing, and the owner can refresh', async (_name, steal) => {
+      const proofs = await steal();
       const stored = await rowsOf(owner.user_id);
       const { refresh_token } = owner;
       const thefts = Array.from({ length: THEFTS }, (_, i) =>

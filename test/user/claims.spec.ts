@@ -21,12 +21,11 @@ const FEED = ['claims-changes', 'changed-claims'];
 describe('claims', () => {
   let user: string;
 
-  const {
-    provider,
-    here: first,
-    there,
-  } = useInstances({ SERVICE_KEYS: KEY, DATABASE_POOL_SIZE: String(POOL_SIZE) });
-  const instances = [first, there];
+  const { provider, here, there } = useInstances({
+    SERVICE_KEYS: KEY,
+    DATABASE_POOL_SIZE: String(POOL_SIZE),
+  });
+  const instances = [here, there];
   beforeEach(() => {
     user = randomUUID();
   });
