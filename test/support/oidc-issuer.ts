@@ -54,7 +54,7 @@ export class OidcIssuer {
     return it;
   }
 
-  /** Starts one whose issuer is the address of the proxy, with `restart`. */
+  /** Starts an issuer with the address of the proxy. @param change as of `restart` */
   static async behind(proxy: TamperingProxy, change: Change = {}): Promise<OidcIssuer> {
     const it = await OidcIssuer.start(proxy.url);
     proxy.target = it.port;

@@ -24,7 +24,7 @@ export interface TestService {
   readonly log: readonly string[];
   /** Runs SQL in its database. */
   sql<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]>;
-  /** Starts another instance on its database, with the same settings besides these. */
+  /** Starts another instance on its database. @param env what differs from its settings */
   another(env?: Record<string, string>): Promise<TestService>;
   /** Stops it, and drops its database unless that was given. Fails if a secret was logged. */
   close(): Promise<void>;
@@ -75,7 +75,7 @@ export async function startTestService(
     log,
     sql: (text, ...values) => query(databaseUrl, text, values),
     another: (more) =>
-      startTestService({ ...env, PUBLIC_URL: settings.publicUrl, ...more, DATABASE_URL: databaseUrl }),
+      startTestService({ ...env, PUBLIC_URL: settings.publicUrl, DATABASE_URL: databaseUrl, ...more }),
     async close() {
       await service.stop();
       await database?.close();

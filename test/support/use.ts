@@ -37,7 +37,7 @@ export function useService(env: Env | (() => Env) = {}): { provider: StubProvide
   return { provider, service };
 }
 
-/** Like `useService`, with another instance on the same database. */
+/** Like `useService`, with another instance on its database. */
 export function useInstances(env: Env | (() => Env) = {}): {
   provider: StubProvider;
   here: TestService;
