@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { runCheckConfig } from '../../src/commands/check/check-config.js';
-import { createDatabase, createEmptyDatabase, dump, query, type TestDatabase } from '../support/database.js';
+import { createDatabase, createEmptyDatabase, dump, query } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import { latchkeyCommand, type CommandResult } from '../support/service-process.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const APPLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
   type: 'pkcs8',
@@ -23,16 +24,12 @@ const APPLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.
 describe('check-config', () => {
   let cwd: string;
   let DATA_DIR: string;
-  let database: TestDatabase;
-  beforeAll(async () => {
+  beforeAll(() => {
     cwd = mkdtempSync(join(tmpdir(), 'latchkey-check-'));
     DATA_DIR = join(cwd, 'data');
-    database = await createDatabase();
   });
-  afterAll(async () => {
-    rmSync(cwd, { recursive: true });
-    await database.close();
-  });
+  const database = use(() => createDatabase());
+  afterAll(() => rmSync(cwd, { recursive: true }));
 
   afterEach(() => jest.restoreAllMocks());
 

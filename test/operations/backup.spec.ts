@@ -18,6 +18,7 @@ import { KEYS, latchkeyCommand, startServiceProcess, withoutProgress } from '../
 import { claimsOf, insertSessions, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until, waiting } from '../support/waiting.js';
+import { useEach } from '../support/use.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 
@@ -46,8 +47,8 @@ const refresh = (url: string, { refresh_token }: Tokens) =>
 describe('a backup of the embedded database', () => {
   let env: Record<string, string>;
 
-  beforeEach(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
+  const provider = useEach(() => StubProvider.start());
+  beforeEach(() => {
     env = { ...provider.env(), PUBLIC_URL: 'http://localhost:9' };
   });
 
