@@ -42,7 +42,7 @@ describe('the word of a directory', () => {
   let service: string;
 
   beforeAll(async () => {
-    const database = endings.after(await createDatabase(), (one) => one.drop());
+    const database = endings.after(await createDatabase(), (one) => one.close());
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const app = endings.after(await ClientApp.start(), (one) => one.close());
     const browser: Browser = endings.after(await launchChromium(), (one) => one.close());
@@ -71,7 +71,7 @@ describe('the word of a directory', () => {
   afterAll(() => endings.run());
 
   it('counts within a second', async () => {
-    const directory = new DirectoryClient(instances[0]!.url);
+    const directory = new DirectoryClient(instances[0]!);
     let left = options.changes ?? CHANGES;
     const work = async (lane: Lane): Promise<void> => {
       while (left-- > 0) await measure(directory, lane);

@@ -48,6 +48,6 @@ export class StoppedClock {
 
   async stop(): Promise<void> {
     await this.client.end();
-    await this.database.drop();
+    await this.database.close();
   }
 }

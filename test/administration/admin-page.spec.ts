@@ -5,19 +5,15 @@ import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import request from 'supertest';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { use } from '../support/use.js';
 
 const FOLDER = fileURLToPath(new URL('../../admin/dist/', import.meta.url));
 const FILES = readdirSync(FOLDER).filter((name) => !/\.(?:br|gz)$/.test(name));
 
 /** The static files of the administration page; what they do is in test/browsers/. */
 describe('the administration page', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await startTestService();
-  });
-  afterAll(() => service?.close());
+  const service = use(() => startTestService());
 
   const get = (path: string): request.Test => request(service.url).get(path);
 

@@ -1,20 +1,22 @@
 import request from 'supertest';
-import { createDatabase, unhurried, type TestDatabase } from '../support/database.js';
+import { createDatabase, unhurried } from '../support/database.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const REDIRECT_URI = 'https://app.example/cb';
 
 /** What a person may do on the administration page (docs/administration.md#who-may-do-what). */
 describe('GET /admin/session', () => {
   let provider: StubProvider;
-  let service: TestService;
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    service = await startTestService({
+  });
+  afterAll(() => provider?.close());
+  const service = use(() =>
+    startTestService({
       ...provider.env(),
       ADMIN_ROLE: 'boss',
       SUPPORT_ROLE: 'desk',
@@ -25,12 +27,8 @@ describe('GET /admin/session', () => {
       PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of corp',
       PROVIDERS_CORP_LABEL: 'Corp',
       REDIRECT_URIS: REDIRECT_URI,
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+    }),
+  );
 
   async function tokenWith(claims: object | undefined): Promise<string> {
     const name = JSON.stringify(claims ?? 'none');
@@ -123,17 +121,13 @@ describe('a role of administrators', () => {
   };
   const ON = { ...PRODUCTION, ADMIN_ENABLED: 'true' };
   let provider: StubProvider;
-  let database: TestDatabase;
 
   beforeAll(async () => {
     provider = await StubProvider.start();
     provider.claims.set('a boss', { roles: ['latchkey-admin'] });
-    database = await createDatabase();
   });
-  afterAll(async () => {
-    await database?.drop();
-    await provider?.close();
-  });
+  afterAll(() => provider?.close());
+  const database = use(() => createDatabase());
 
   it.each([
     ['in development', {}, { stub: 200, community: 200, application: 200 }],

@@ -7,12 +7,12 @@ import { DataSource } from 'typeorm';
 import { eventsOf } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useEach } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const HOUR_MS = 3_600_000;
 /** Begin of the hour in which the tests play, so that none ends in another hour. */
 const HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
@@ -28,17 +28,8 @@ interface Overview {
 
 /** GET /admin/overview. */
 describe('the overview', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeEach(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
-  });
-  afterEach(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const provider = useEach(() => StubProvider.start());
+  const service = useEach(() => startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY }));
 
   const overviewOf = async (on = service): Promise<Overview> =>
     (await bearer(on.url, SERVICE_KEY).get('/admin/overview').expect(200)).body as Overview;

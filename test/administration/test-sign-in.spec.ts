@@ -5,10 +5,10 @@ import { dump } from '../support/database.js';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { Scrape } from '../support/scrape.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
 interface Result {
@@ -29,11 +29,13 @@ interface Result {
 describe('a test sign-in', () => {
   let stub: StubProvider;
   let corp: OpenIdStub;
-  let service: TestService;
 
   beforeAll(async () => {
     [stub, corp] = await Promise.all([StubProvider.start(), OpenIdStub.start()]);
-    service = await startTestService({
+  });
+  afterAll(() => Promise.all([stub?.close(), corp?.close()]));
+  const service = use(() =>
+    startTestService({
       ...stub.env(),
       PROVIDERS_CORP_ADAPTER: 'oidc',
       PROVIDERS_CORP_URL: corp.url,
@@ -48,12 +50,8 @@ describe('a test sign-in', () => {
       PROVIDERS_APPLE_RESPONSE_MODE: 'form_post',
       REDIRECT_URIS: 'https://app.example/cb',
       SERVICE_KEYS: SERVICE_KEY,
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await Promise.all([stub?.close(), corp?.close()]);
-  });
+    }),
+  );
   beforeEach(() => {
     stub.reset();
     corp.reset();

@@ -1,25 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { bearer, signIn } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 const SERVICE_KEY = 'k'.repeat(32);
 const CHROME = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36';
 
 /** GET /admin/trail. */
 describe('the audit trail with names', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ SERVICE_KEYS: SERVICE_KEY });
 
   const byKey = () => bearer(service.url, SERVICE_KEY);
   const read = async (path: string): Promise<{ events: Record<string, unknown>[]; next_cursor?: string }> =>

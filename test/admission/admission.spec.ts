@@ -4,30 +4,26 @@ import request from 'supertest';
 import { AdmissionService } from '../../src/features/admission/admission.service.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
 import { freePort } from '../support/free-port.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { beginSignIn, bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { use } from '../support/use.js';
 
 const NEW_SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
 /** `ADMISSION_URL` (docs/guides/access-policy.md#ask-a-service-of-yours). */
 describe('the admission service', () => {
-  const endings = new Endings();
-  let provider: StubProvider;
-  let asked: WebhookReceiver;
-  let service: TestService;
   let env: Record<string, string>;
   let user: string;
 
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    asked = endings.after(await WebhookReceiver.start(), (one) => one.close());
+  const provider = use(() => StubProvider.start());
+  const asked = use(() => WebhookReceiver.start());
+  beforeAll(() => {
     env = {
       ...provider.env(),
       ...provider.env('CORP'),
@@ -37,10 +33,11 @@ describe('the admission service', () => {
       ADMISSION_URL: asked.url,
       ADMISSION_SECRET: `${NEW_SECRET},${WEBHOOK_SECRET}`, // the receiver has the old one
     };
-    service = endings.after(await startTestService(env), (one) => one.close());
+  });
+  const service = use(() => startTestService(env));
+  beforeAll(() => {
     env['DATABASE_URL'] = service.databaseUrl;
   });
-  afterAll(() => endings.run());
   beforeEach(() => {
     user = randomUUID();
     provider.reset();

@@ -2,35 +2,20 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useInstances } from '../support/use.js';
 
 /** The setting `allow` (docs/guides/access-policy.md#conditions), on two instances. */
 describe('a provider with allow', () => {
-  const endings = new Endings();
-  let provider: StubProvider;
-  let here: TestService;
-  let there: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = {
-      ...provider.env(),
-      PUBLIC_URL: 'http://localhost:3000',
-      REDIRECT_URIS: `${REDIRECT_URI},http://127.0.0.1/cb`,
-      PROVIDERS_STUB_ALLOW: 'claim:groups=staff, email_domain=corp.example&claim:plan',
-    };
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const same = { ...env, DATABASE_URL: here.databaseUrl };
-    there = endings.after(await startTestService(same), (one) => one.close());
+  const { provider, here, there } = useInstances({
+    REDIRECT_URIS: `${REDIRECT_URI},http://127.0.0.1/cb`,
+    PROVIDERS_STUB_ALLOW: 'claim:groups=staff, email_domain=corp.example&claim:plan',
   });
-  afterAll(() => endings.run());
   beforeEach(() => {
     user = randomUUID();
     provider.reset();

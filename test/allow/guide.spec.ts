@@ -8,17 +8,17 @@ import { ClientKey } from '../support/dpop.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { OpenIdStub } from '../support/openid-stub.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
 import { bearer, beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { use } from '../support/use.js';
 
 type Answer = Tokens & { readonly error?: string } & Readonly<Record<string, number>>;
 type Env = Record<string, string>;
 
 const PUBLIC_URL = 'http://localhost:3000';
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const GUIDE = new Map(
   ['access-policy', 'session-length', 'recheck'].flatMap((page) => [...sectionsOf(`docs/guides/${page}.md`)]),
 );
@@ -28,11 +28,11 @@ const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + s
 /** Each heading of the page with settings, at services that run with them. */
 describe('the guide for who may sign in', () => {
   const endings = new Endings();
-  let stub: StubProvider;
   let openId: OpenIdStub;
+  afterAll(() => endings.run());
 
+  const stub = use(() => StubProvider.start());
   beforeAll(async () => {
-    stub = endings.after(await StubProvider.start(), (it) => it.close());
     // The code is the identity.
     stub.answer = ({ body }, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json' });
@@ -41,7 +41,6 @@ describe('the guide for who may sign in', () => {
     openId = endings.after(await OpenIdStub.start(), (it) => it.close());
   });
   beforeEach(() => openId.reset());
-  afterAll(() => endings.run());
 
   async function start(env: Env): Promise<TestService> {
     const settings = { PUBLIC_URL, SERVICE_KEYS: SERVICE_KEY, PROVIDERS_MOCK_ENABLED: 'false', ...env };

@@ -2,37 +2,31 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { query } from '../support/database.js';
 import { ClientKey } from '../support/dpop.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 const IDLE_TTL = 600;
 const LIFETIME = 2_592_000;
 /** Seconds that a busy machine may take for a test. */
 const SLACK = 200;
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const PUBLIC_URL = 'http://localhost:3000';
 
 type Answer = Tokens & { readonly refresh_token_expires_in: number; readonly idle_expires_in: number };
 
 /** `SESSION_IDLE_TTL` (docs/guides/session-length.md#idle), beside an instance without it. */
 describe('idle sessions', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let without: TestService;
-
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), PUBLIC_URL, SERVICE_KEYS: SERVICE_KEY };
-    const idle = { ...env, SESSION_IDLE_TTL: String(IDLE_TTL) };
-    service = endings.after(await startTestService(idle), (one) => one.close());
-    const same = { ...env, DATABASE_URL: service.databaseUrl };
-    without = endings.after(await startTestService(same), (one) => one.close());
+  const provider = use(() => StubProvider.start());
+  const env = () => ({ ...provider.env(), PUBLIC_URL, SERVICE_KEYS: SERVICE_KEY });
+  const idle = () => ({ ...env(), SESSION_IDLE_TTL: String(IDLE_TTL) });
+  const service = use(() => startTestService(idle()));
+  const without = use(() => {
+    const same = { ...env(), DATABASE_URL: service.databaseUrl };
+    return startTestService(same);
   });
-  afterAll(() => endings.run());
 
   const begin = async (body: object = {}): Promise<Answer> =>
     (await signIn(service.url, randomUUID(), { device_id: randomUUID(), ...body })) as Answer;

@@ -6,13 +6,12 @@ import request from 'supertest';
 import { Endings } from '../support/endings.js';
 import { ClientKey } from '../support/dpop.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
 import { bearer, beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const PUBLIC_URL = 'http://localhost:3000';
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 /** The code is JSON: members of the identity. */
 const ADAPTER = `
   export default {

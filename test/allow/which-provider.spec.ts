@@ -1,5 +1,6 @@
 import request from 'supertest';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { use } from '../support/use.js';
 
 function providerSettings(name: string, emailDomains?: string): Record<string, string> {
   return {
@@ -11,19 +12,16 @@ function providerSettings(name: string, emailDomains?: string): Record<string, s
 }
 
 describe('GET /oauth2/providers?email=', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await startTestService({
+  const service = use(() =>
+    startTestService({
       ...providerSettings('corp', 'corp.example, Corp.Test, Bücher.example'),
       ...providerSettings('partner', 'partner.example,corp.test,xn--mnchen-3ya.example'),
       ...providerSettings('open'),
       'providers.mock.enabled': 'false',
       RATE_LIMIT: 'on',
       RATE_LIMIT_AUTHORIZE: '24',
-    });
-  });
-  afterAll(() => service?.close());
+    }),
+  );
 
   const list = (email?: string): request.Test =>
     request(service.url)

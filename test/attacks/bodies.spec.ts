@@ -1,6 +1,7 @@
-import { createDatabase, type TestDatabase } from '../support/database.js';
-import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { createDatabase } from '../support/database.js';
+import { startServiceProcess } from '../support/service-process.js';
 import { report, Witness } from './attack.js';
+import { use } from '../support/use.js';
 
 const SIZE = 20_000; // just below what is refused unread
 const JSON_TYPE = 'application/json';
@@ -13,21 +14,18 @@ const ROUNDS = 3;
  * harmless body of equal size.
  */
 describe('bodies that are long to read', () => {
-  let database: TestDatabase;
-  let service: ServiceProcess;
   let harmless: number;
 
+  const database = use(() => createDatabase());
+  const service = use(
+    () => startServiceProcess({ DATABASE_URL: database.url }),
+    (one) => one.end('SIGTERM'),
+  );
   beforeAll(async () => {
-    database = await createDatabase();
-    service = await startServiceProcess({ DATABASE_URL: database.url });
     const body = JSON.stringify({ a: 'x'.repeat(SIZE) });
     const times = [];
     for (let i = 0; i < 10; i++) times.push((await post(JSON_TYPE, body, '/oauth2/refresh')).ms);
     harmless = times.toSorted((a, b) => a - b)[times.length / 2]!;
-  });
-  afterAll(async () => {
-    await service?.end('SIGTERM');
-    await database?.drop();
   });
 
   async function post(type: string, body: string, path: string): Promise<{ ms: number; status: number }> {

@@ -1,14 +1,12 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import request from 'supertest';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { prepare, useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 /** In place of 10 s, 30 s, and half a second between two looks. */
 const LIMITS = { headersTimeout: 300, requestTimeout: 600 };
 const SLOW = 40; // sockets of each kind
@@ -16,24 +14,16 @@ const DRIP_EVERY_MS = 50;
 
 /** The bytes after a request cannot be read: what is said then must be no answer to another request. Slow requests must end. */
 describe('requests that break off, never end, or are followed by what is none', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let server: Server;
   const sockets: Socket[] = [];
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY, TRUST_PROXY: '1' });
-    server = service.app.getHttpServer();
+  const { service } = useService({ SERVICE_KEYS: SERVICE_KEY, TRUST_PROXY: '1' });
+  const server = prepare(() => service.app.getHttpServer());
+  beforeAll(() => {
     const { headersTimeout, requestTimeout } = server;
     expect({ headersTimeout, requestTimeout }).toEqual({ headersTimeout: 10_000, requestTimeout: 30_000 });
     Object.assign(server, LIMITS);
   });
   afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()));
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
 
   /** A connection, and all that has come over it. */
   async function open(): Promise<{ socket: Socket; heard: () => string }> {

@@ -1,10 +1,8 @@
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { useService } from '../support/use.js';
 
 /** PostgreSQL and JSON.parse accept 4,000 levels, which overflow the stack when they are encoded for a socket. */
 const arrays = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
@@ -15,23 +13,14 @@ const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.rep
  * time that user connected.
  */
 describe('data that is deep', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let tokens: Tokens;
   const clients: SocketClient[] = [];
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
-  });
+  const { service } = useService({ SERVICE_KEYS: SERVICE_KEY });
   beforeEach(async () => {
     tokens = await signIn(service.url);
   });
   afterEach(() => clients.splice(0).forEach((client) => client.close()));
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
 
   async function connect(offset?: number): Promise<SocketClient> {
     const options = offset === undefined ? {} : { offset };

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 interface List {
   readonly totalResults: number;
@@ -13,20 +11,14 @@ interface List {
 
 /** A directory within its limits must not hold up the event loop (docs/directory.md#what-is-understood). */
 describe('work of one request of a directory', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
   let id: string;
 
+  const { service } = useService(DIRECTORY_ENV);
+  const directory = new DirectoryClient(service);
   beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), ...DIRECTORY_ENV };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
     const emails = values(200, (i) => `mail-${i}@corp.example`);
     id = await directory.create('/Users', { userName: randomUUID(), roles: values(200), emails });
   });
-  afterAll(() => endings.run());
 
   const values = (count: number, name = (i: number) => `value-${i}`) =>
     Array.from({ length: count }, (_, i) => ({ value: name(i) }));

@@ -2,16 +2,15 @@ import { hash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
 import type { Tokens } from '../support/sign-in.js';
 import { makeSigningKey, reissue } from '../support/signing-key.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 type Part = Record<string, unknown>;
 
 const PUBLIC_URL = 'http://localhost:3000';
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const DIRECTORY_TOKEN = 'a-token-of-the-directory-with-enough-characters';
 const REDIRECT_URI = 'https://app.example/cb';
 const VERIFIER = 'v'.repeat(43);
@@ -34,17 +33,12 @@ interface Answer {
  * (docs/development.md#ends-of-sessions). A sign-in that began before an end has no session after both.
  */
 describe('a sign-in that is in progress', () => {
-  const endings = new Endings();
   const key = makeSigningKey('first');
   /** The token endpoint answers after this, by subject. */
   const held = new Map<string, { readonly reached: () => void; readonly released: Promise<void> }>();
-  let provider: StubProvider;
-  let here: TestService;
-  let there: TestService;
-  let directory: DirectoryClient;
 
+  const provider = use(() => StubProvider.start());
   beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
     provider.answer = ({ path, body }, response) => {
       const code = new URLSearchParams(body).get('code') ?? '';
       const answer = async (): Promise<void> => {
@@ -56,7 +50,9 @@ describe('a sign-in that is in progress', () => {
       };
       void answer();
     };
-    const env = {
+  });
+  const here = use(() =>
+    startTestService({
       PUBLIC_URL,
       REDIRECT_URIS: REDIRECT_URI,
       SERVICE_KEYS: SERVICE_KEY,
@@ -72,13 +68,10 @@ describe('a sign-in that is in progress', () => {
       PROVIDERS_CORP_ALLOW: 'claim:member',
       PROVIDERS_CORP_SIGNALS: 'on',
       PROVIDERS_CORP_SCIM_TOKEN: DIRECTORY_TOKEN,
-    };
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const second = { ...env, DATABASE_URL: here.databaseUrl };
-    there = endings.after(await startTestService(second), (one) => one.close());
-    directory = new DirectoryClient(here.url, 'corp', DIRECTORY_TOKEN);
-  });
-  afterAll(() => endings.run());
+    }),
+  );
+  const there = use(() => here.another());
+  const directory = new DirectoryClient(here, 'corp', DIRECTORY_TOKEN);
 
   /** Answers of the provider. A code is the subject; with `refused:` before it, `allow` does not cover it. */
   function said(path: string, code: string): Part {

@@ -1,8 +1,9 @@
 import { Agent, request } from 'node:http';
 import { createDatabase } from '../support/database.js';
 import { needs } from '../support/installed.js';
-import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { startServiceProcess } from '../support/service-process.js';
 import { report, Witness } from './attack.js';
+import { use } from '../support/use.js';
 
 const CALLBACK = 'https://app.example/callback';
 const ASKED = { client_id: 'latchkey', redirect_uri: CALLBACK, state: '0f'.repeat(32) };
@@ -15,21 +16,20 @@ const SIGN_INS = 4; // of other people, one after the other
 const onLinux = needs({ Linux: process.platform === 'linux' }).describe;
 
 onLinux('failed passwords', () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>;
-  let service: ServiceProcess;
   let csrf_token: string;
   const agents: Agent[] = [];
+  afterAll(() => {
+    for (const agent of agents) agent.destroy();
+  });
 
+  const database = use(() => createDatabase());
+  const service = use(
+    () => startServiceProcess({ DATABASE_URL: database.url, HOST: '127.0.0.1' }),
+    (one) => one.end('SIGTERM'),
+  );
   beforeAll(async () => {
-    database = await createDatabase();
-    service = await startServiceProcess({ DATABASE_URL: database.url, HOST: '127.0.0.1' });
     const page = await (await fetch(service.url + PAGE)).text();
     csrf_token = /name="csrf_token" value="([^"]+)"/.exec(page)![1]!;
-  });
-  afterAll(async () => {
-    for (const agent of agents) agent.destroy();
-    await service?.end('SIGTERM');
-    await database?.drop();
   });
 
   const from = (localAddress: string): Agent => {

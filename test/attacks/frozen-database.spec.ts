@@ -13,6 +13,7 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { signalServer } from '../support/standby.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const AT_ONCE = 120;
 
@@ -36,15 +37,11 @@ interface FloodAnswer {
  * and the service recovers.
  */
 describe('a database that hangs under load', () => {
-  let provider: StubProvider;
   let service: ServiceProcess;
   let tokens: Tokens;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-  });
+  const provider = use(() => StubProvider.start());
   afterEach(() => service?.end('SIGKILL'));
-  afterAll(() => provider.close());
 
   const refresh = ({ refresh_token }: Tokens): FloodRequest => ({
     method: 'POST',
@@ -164,7 +161,7 @@ describe('a database that hangs under load', () => {
     } finally {
       await holder.end();
       await service.end('SIGKILL');
-      await database.drop();
+      await database.close();
     }
   }, 120_000);
 });

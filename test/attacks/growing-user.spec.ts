@@ -8,8 +8,9 @@ import {
 } from '../../src/operations/removal/expired-rows.js';
 import { Removal } from '../../src/operations/removal/removal.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { nodesOf, rowsRead, type PlanNode } from './plan.js';
+import { prepare, use } from '../support/use.js';
 
 const ENDED = 1000;
 const TOKENS = 30_000;
@@ -20,19 +21,17 @@ const OTHERS = 500;
  * notice.
  */
 describe('one user with 1,000 ended sessions and 30,000 living access tokens', () => {
-  let service: TestService;
-  let removal: Removal;
   const sql = (text: string, values: unknown[] = []) => query(service.databaseUrl, text, values);
   const count = async (condition: string): Promise<unknown> =>
     (await sql(`SELECT count(*)::int AS n FROM refresh_tokens WHERE ${condition}`))[0]!['n'];
 
-  beforeAll(async () => {
+  const service = use(async () => {
     const timer = jest.spyOn(Removal.prototype, 'onApplicationBootstrap').mockReturnValue();
-    service = await startTestService();
+    const started = await startTestService();
     timer.mockRestore();
-    removal = service.app.get(Removal);
+    return started;
   });
-  afterAll(() => service?.close());
+  const removal = prepare(() => service.app.get(Removal));
 
   beforeEach(async () => {
     await sql('TRUNCATE refresh_tokens, access_tokens');

@@ -1,11 +1,9 @@
 import { Client } from 'pg';
 import type { Response } from 'supertest';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { bearer, signIn } from '../support/sign-in.js';
 import { until } from '../support/waiting.js';
+import { prepare, useService } from '../support/use.js';
 
 const DESK = 'd'.repeat(32);
 const OTHER = 'o'.repeat(32);
@@ -16,16 +14,10 @@ const [OF_ONE, MOST_WAITING, OF_ALL] = [2, 100, 3];
 
 /** Reads that cost milliseconds of the database or of the process, each as often as one can ask. */
 describe('costly reads of one service key', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let large: Tokens;
-
+  const keys = `desk=support:${DESK},other=support:${OTHER}`;
+  const { service } = useService({ SERVICE_KEYS: keys, RATE_LIMIT: 'off' });
+  const large = prepare(() => signIn(service.url));
   beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const keys = `desk=support:${DESK},other=support:${OTHER}`;
-    const env = { ...provider.env(), SERVICE_KEYS: keys, RATE_LIMIT: 'off' };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    large = await signIn(service.url);
     for (const statement of [
       `INSERT INTO devices (user_id, device_id, device_name, user_agent)
        SELECT $1, gen_random_uuid(), 'Device ' || i, 'Mozilla/5.0 (X11; Linux x86_64) Chrome/' || i || '.0.0.0'
@@ -41,7 +33,6 @@ describe('costly reads of one service key', () => {
       await query(service.databaseUrl, statement, [large.user_id]);
     await query(service.databaseUrl, 'VACUUM ANALYZE');
   });
-  afterAll(() => endings.run());
 
   const pathOf = (path: string): string => path.replace(':user_id', large.user_id);
   const read = (path: string, key = DESK): Promise<Response> =>

@@ -2,31 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Response, Test } from 'supertest';
-import { Endings } from '../support/endings.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const CALLS = 30; // three times the pool
 const WAITING = `
   SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ 'users|channels'`;
 
 /** A user who calls again and again must not hold the connections of the pool, for which all others then wait. */
 describe('connections that one user holds', () => {
-  const endings = new Endings();
-  let service: TestService;
   let mine: Tokens;
   let device: string;
   let other: Tokens;
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), SERVICE_KEYS: SERVICE_KEY };
-    service = endings.after(await startTestService(env), (one) => one.close());
-  });
-  afterAll(() => endings.run());
+  const { service } = useService({ SERVICE_KEYS: SERVICE_KEY });
   beforeEach(async () => {
     device = randomUUID();
     const user = randomUUID();

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { freePort } from '../support/free-port.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { SERVICE_KEY } from '../support/service.js';
+import { signIn } from '../support/sign-in.js';
+import { prepare, useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const SCIM_TOKEN = 'd'.repeat(64);
 /** Requests of an attacker that a proxy takes for the body of its question. */
 const HIDDEN = ['GET /health/live HTTP/1.0', 'Host: a', 'X: '].join('\r\n');
@@ -21,33 +20,24 @@ interface Answers {
  * connection, of another person, as that body: what came behind it was answered in its place.
  */
 describe('a body that an answer leaves unread', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let metricsPort: number;
-  let mine: Tokens;
   const sockets: Socket[] = [];
 
   beforeAll(async () => {
-    provider = await StubProvider.start();
     metricsPort = await freePort();
-    service = await startTestService({
-      ...provider.env(),
-      PROVIDERS_STUB_SCIM_TOKEN: SCIM_TOKEN,
-      SERVICE_KEYS: SERVICE_KEY,
-      METRICS_PORT: String(metricsPort),
-      TRUST_PROXY: 'loopback',
-      RATE_LIMIT: 'on',
-      RATE_LIMIT_AUTHORIZE: '1000',
-      RATE_LIMIT_TOKEN: '2',
-      RATE_LIMIT_REFRESH: '2',
-    });
-    mine = await signIn(service.url);
   });
+  const { service } = useService(() => ({
+    PROVIDERS_STUB_SCIM_TOKEN: SCIM_TOKEN,
+    SERVICE_KEYS: SERVICE_KEY,
+    METRICS_PORT: String(metricsPort),
+    TRUST_PROXY: 'loopback',
+    RATE_LIMIT: 'on',
+    RATE_LIMIT_AUTHORIZE: '1000',
+    RATE_LIMIT_TOKEN: '2',
+    RATE_LIMIT_REFRESH: '2',
+  }));
+  const mine = prepare(() => signIn(service.url));
   afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()));
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
 
   function open(port = service.settings.port): Socket {
     const socket = connect(port, '127.0.0.1');

@@ -4,8 +4,9 @@ import request from 'supertest';
 import { caep, push, Transmitter } from '../provider-events/transmitter.js';
 import { Endings } from '../support/endings.js';
 import { makeLogoutToken } from '../support/forged-tokens.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { makeSigningKey, reissue } from '../support/signing-key.js';
+import { useEach } from '../support/use.js';
 
 const LIMIT = 20;
 
@@ -13,15 +14,10 @@ const LIMIT = 20;
 describe('tokens with a made-up key', () => {
   const endings = new Endings();
   const made = makeSigningKey('made-up');
-  let transmitter: Transmitter;
-  let service: TestService;
-  beforeEach(async () => {
-    transmitter = await Transmitter.start(endings);
-    const limits = { RATE_LIMIT: 'on', RATE_LIMIT_BAD_TOKEN: String(LIMIT), TRUST_PROXY: 'loopback' };
-    const env = { ...transmitter.env(), ...limits };
-    service = endings.after(await startTestService(env), (one) => one.close());
-  });
   afterEach(() => endings.run());
+  const transmitter = useEach(() => Transmitter.start());
+  const limits = { RATE_LIMIT: 'on', RATE_LIMIT_BAD_TOKEN: String(LIMIT), TRUST_PROXY: 'loopback' };
+  const service = useEach(() => startTestService({ ...transmitter.env(), ...limits }));
 
   const set = (): string => {
     const sub_id = transmitter.subject('nobody');

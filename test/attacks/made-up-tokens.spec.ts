@@ -4,10 +4,9 @@ import request from 'supertest';
 import { Events } from '../../src/platform/events.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { bearer, signIn } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useService } from '../support/use.js';
 
 const BAD_TOKENS = 10;
 const CALLS = 40;
@@ -17,27 +16,19 @@ const madeUp = (): string =>
 
 /** Revocation needs no credential: each made-up token cost two statements with a connection each, also beyond the limit. */
 describe('made-up refresh tokens at POST /oauth2/revoke', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let batches: Map<string, number>;
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      TRUST_PROXY: 'loopback',
-      RATE_LIMIT: 'on',
-      RATE_LIMIT_BAD_TOKEN: String(BAD_TOKENS),
-    });
+  const { service } = useService({
+    TRUST_PROXY: 'loopback',
+    RATE_LIMIT: 'on',
+    RATE_LIMIT_BAD_TOKEN: String(BAD_TOKENS),
+  });
+  beforeAll(() =>
     service.app.get(Events).on('statement.batched', ({ name }) => {
       batches.set(name, (batches.get(name) ?? 0) + 1);
-    });
-  });
+    }),
+  );
   beforeEach(() => {
     batches = new Map();
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
   });
   const revoke = (token: string, from: string) =>
     request(service.url).post('/oauth2/revoke').set('X-Forwarded-For', from).send({ token });

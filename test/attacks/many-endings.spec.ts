@@ -5,10 +5,10 @@ import { SessionFeedStore, toMs, toTime } from '../../src/token/feed/session-fee
 import { ClaimsChangesStore } from '../../src/user/claims-changes.store.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY as KEY, startTestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
-const KEY = 'a-service-key-of-thirty-two-characters';
 /** As many sessions as a user may have (docs/security.md#database). */
 const SESSIONS = 10_000;
 /** A reader of 1.3 MB a second: 64 KiB, and a pause. */
@@ -17,14 +17,11 @@ const PAUSE_MS = 50;
 
 /** One user's sign-out of any number of sessions never closes a reader of the session revocation feed. */
 describe('10,000 sessions of one user that end at once', () => {
-  let service: TestService;
   const ends: (() => void)[] = [];
   const user = randomUUID();
   const sql = (text: string, values: unknown[] = []) => query(service.databaseUrl, text, values);
 
-  beforeAll(async () => {
-    service = await startTestService({ SERVICE_KEYS: `read:${KEY}` });
-  });
+  const service = use(() => startTestService({ SERVICE_KEYS: `read:${KEY}` }));
   beforeEach(async () => {
     await sql('TRUNCATE refresh_tokens');
     await sql(
@@ -34,7 +31,6 @@ describe('10,000 sessions of one user that end at once', () => {
     );
   });
   afterEach(() => ends.splice(0).forEach((end) => end()));
-  afterAll(() => service?.close());
 
   async function read(): Promise<EventStreamReader> {
     const reader = await EventStreamReader.open(service.url, KEY);

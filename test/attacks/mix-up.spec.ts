@@ -7,6 +7,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { authorization, beginSignIn } from '../support/sign-in.js';
 import { speakOpenId } from '../support/openid-stub.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const SECRET = 'a client secret of the stub';
 const HONEST = 'https://honest.example';
@@ -27,7 +28,6 @@ interface Known {
  */
 describe('mix-up', () => {
   let directory: string;
-  let attacker: StubProvider;
   let nonces: Map<string, string>;
   let service: TestService;
 
@@ -83,9 +83,11 @@ describe('mix-up', () => {
   /** All texts near the right one are tried for each source of it; one comparison is for all adapters. */
   const COMPARED = new Set(['contract', 'contract-set', 'oidc', 'own-method']);
 
-  beforeAll(async () => {
+  beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), 'latchkey-mix-up-'));
-    attacker = await StubProvider.start();
+  });
+  const attacker = use(() => StubProvider.start());
+  beforeAll(async () => {
     nonces = speakOpenId(attacker);
     const providers = {
       ...Object.fromEntries(names.map((name) => [name, TABLE[name]!().keys])),
@@ -96,7 +98,6 @@ describe('mix-up', () => {
   });
   afterAll(async () => {
     await service?.close();
-    await attacker?.close();
     rmSync(directory, { recursive: true });
   });
   beforeEach(() => (attacker.requests.length = 0));

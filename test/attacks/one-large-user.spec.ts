@@ -13,7 +13,7 @@ import { NOWHERE } from '../support/audit.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, type TestDatabase, query, unhurried } from '../support/database.js';
 import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StockClient } from '../support/stock-client.js';
 import { until as becomes } from '../support/waiting.js';
@@ -86,7 +86,6 @@ const SESSIONS = 10_000;
 const DEVICES = 2000;
 const EVENTS = 1000;
 const OTHERS = 50_000;
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 /** Tables with a row or more for each user, device, session or event. */
 const LARGE = [
@@ -134,7 +133,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
 
   beforeAll(async () => {
     provider = endings.after(await StubProvider.start(), (one) => one.close());
-    database = endings.after(await createDatabase(), (one) => one.drop());
+    database = endings.after(await createDatabase(), (one) => one.close());
     for (const statement of SEED) await query(database.url, statement);
     const plans = endings.after(await reportPlans(database.url), ({ stop }) => stop());
     ran = plans.statements;

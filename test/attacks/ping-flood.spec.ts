@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Cluster } from '../support/cluster.js';
 import { RawSocket } from '../support/socket-client.js';
-import type { ServiceProcess } from '../support/service-process.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
+import { signIn } from '../support/sign-in.js';
 import { Witness, report } from './attack.js';
+import { prepare, use } from '../support/use.js';
 
 const FLOODERS = 4;
 const MIB = 1024 * 1024;
@@ -92,16 +92,9 @@ class FrameFlood {
  * (133 MiB of one connection, without a token, took 1.26 GiB in 11 s).
  */
 describe('a flood of control frames', () => {
-  let cluster: Cluster;
-  let service: ServiceProcess;
-  let tokens: Tokens;
-
-  beforeAll(async () => {
-    cluster = await Cluster.create();
-    service = await cluster.start();
-    tokens = await signIn(service.url);
-  });
-  afterAll(() => cluster?.close());
+  const cluster = use(() => Cluster.create());
+  const service = prepare(() => cluster.start());
+  const tokens = prepare(() => signIn(service.url));
 
   const LARGE = 'x'.repeat(125);
   const kinds: [string, Buffer, Buffer | undefined][] = [

@@ -3,10 +3,10 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster.js';
-import type { ServiceProcess } from '../support/service-process.js';
 import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { Witness, report } from './attack.js';
+import { prepare, use } from '../support/use.js';
 
 const HANDSHAKES = 600;
 const AT_ONCE = 50;
@@ -26,18 +26,11 @@ interface Answer {
  * would have ended only at their next poll, which never came.
  */
 describe('handshakes that are never continued', () => {
-  let cluster: Cluster;
-  let service: ServiceProcess;
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  afterAll(() => agent.destroy());
 
-  beforeAll(async () => {
-    cluster = await Cluster.create();
-    service = await cluster.start({ TRUST_PROXY: 'loopback' });
-  });
-  afterAll(async () => {
-    agent.destroy();
-    await cluster?.close();
-  });
+  const cluster = use(() => Cluster.create());
+  const service = prepare(() => cluster.start({ TRUST_PROXY: 'loopback' }));
 
   async function get(query: string, from: string): Promise<Answer> {
     const path = `/socket.io/?EIO=4&transport=polling${query}`;

@@ -2,11 +2,12 @@ import request from 'supertest';
 import { ContractAdapter } from '../../src/provider/adapters/contract.adapter.js';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { ProviderHttp } from '../../src/provider/transport/provider-http.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { authorization } from '../support/sign-in.js';
 import { speakOpenId } from '../support/openid-stub.js';
 import { answerWith, RawProvider } from '../support/raw-provider.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
 
@@ -17,16 +18,18 @@ const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [
  */
 describe('a proxy in the environment', () => {
   let nonces: Map<string, string>;
-  let provider: StubProvider;
-  let proxy: RawProvider;
-  let service: TestService;
+  afterAll(() => {
+    for (const name of VARIABLES) delete process.env[name];
+  });
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
+  const provider = use(() => StubProvider.start());
+  const proxy = use(() => RawProvider.start());
+  beforeAll(() => {
     nonces = speakOpenId(provider);
-    proxy = await RawProvider.start();
     proxy.answer = answerWith('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n', true);
     for (const name of VARIABLES) process.env[name] = proxy.url;
+  });
+  const service = use(() => {
     const { url } = provider;
     const addresses = {
       authorize_url: `${url}/authorize`,
@@ -40,13 +43,7 @@ describe('a proxy in the environment', () => {
       tls: { url: url.replace('http:', 'https:') },
       far: { url: 'http://idp.invalid' },
     };
-    service = await startTestService(providersEnv(providers));
-  });
-  afterAll(async () => {
-    for (const name of VARIABLES) delete process.env[name];
-    await service?.close();
-    await provider?.close();
-    await proxy?.close();
+    return startTestService(providersEnv(providers));
   });
 
   async function signIn(name: string): Promise<number> {

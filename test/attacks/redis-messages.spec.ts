@@ -8,21 +8,25 @@ import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { Witness, report } from './attack.js';
+import { use } from '../support/use.js';
 
 /** Messages of another writer to Redis: one message that was not JSON ended every instance. */
 needs({ 'redis-server': hasRedis }).describe('a neighbour on Redis', () => {
-  let redis: RedisServer;
-  let neighbour: Redis;
-  let cluster: Cluster;
   let [a, b] = [] as unknown as [ServiceProcess, ServiceProcess];
   let ada: Tokens;
   let bob: Tokens;
   const clients: SocketClient[] = [];
 
+  const redis = use(
+    () => RedisServer.start(),
+    (one) => one.kill(),
+  );
+  const neighbour = use(
+    () => new Redis(redis.url),
+    (one) => one.disconnect(),
+  );
+  const cluster = use(() => Cluster.create());
   beforeAll(async () => {
-    redis = await RedisServer.start();
-    neighbour = new Redis(redis.url);
-    cluster = await Cluster.create();
     [a, b] = (await Promise.all([0, 1].map(() => cluster.start({ REDIS_URL: redis.url })))) as [
       ServiceProcess,
       ServiceProcess,
@@ -34,11 +38,6 @@ needs({ 'redis-server': hasRedis }).describe('a neighbour on Redis', () => {
   afterEach(() => {
     clients.splice(0).forEach((client) => client.close());
     for (const { child } of [a, b]) expect(child.exitCode).toBeNull();
-  });
-  afterAll(async () => {
-    await cluster?.close();
-    neighbour?.disconnect();
-    await redis?.kill();
   });
 
   async function connect({ url }: ServiceProcess, { access_token }: Tokens): Promise<SocketClient> {

@@ -3,36 +3,20 @@ import { Client } from 'pg';
 import request from 'supertest';
 import { createVerifier, type Verifier } from '../../packages/server/src/index.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY as KEY, type TestService } from '../support/service.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { REDIRECT_URI, StockClient } from '../support/stock-client.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until, waiting } from '../support/waiting.js';
-
-const KEY = 'a-service-key-of-thirty-two-characters';
+import { useInstances } from '../support/use.js';
 
 /** What a removed user gains by another sign-in (docs/support.md), on two instances. */
 describe('attacks of removed users', () => {
-  let provider: StubProvider;
-  let here: TestService;
-  let there: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = {
-      ...provider.env(),
-      PUBLIC_URL: 'http://localhost:9',
-      SERVICE_KEYS: KEY,
-      REDIRECT_URIS: REDIRECT_URI,
-    };
-    here = await startTestService(env);
-    there = await startTestService({ ...env, DATABASE_URL: here.databaseUrl });
-  });
-  afterAll(async () => {
-    await there?.close();
-    await here?.close();
-    await provider?.close();
+  const { provider, here, there } = useInstances({
+    PUBLIC_URL: 'http://localhost:9',
+    SERVICE_KEYS: KEY,
+    REDIRECT_URIS: REDIRECT_URI,
   });
   beforeEach(() => {
     user = randomUUID();

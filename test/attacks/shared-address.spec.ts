@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createSessions, type Sessions } from '../../packages/server/src/session.js';
+import { createSessions } from '../../packages/server/src/session.js';
 import { APP, CookieBrowser } from '../../packages/server/test/support/cookie-browser.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { useEach } from '../support/use.js';
 
 /** More than RATE_LIMIT_TOKEN (300) and RATE_LIMIT_BAD_TOKEN (120). */
 const CALLS = 310;
@@ -14,26 +15,22 @@ const madeUpCode = (): string => `lkc_${randomBytes(32).toString('base64url')}`;
  * limits for all of its users: 310 callbacks with one attempt's cookie, and all sign-ins failed for a minute.
  */
 describe('limits of an address that all visitors share', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let sessions: Sessions;
   let attacker: CookieBrowser;
   let begun: number;
 
-  beforeEach(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({ ...provider.env(), RATE_LIMIT: 'on', TRUST_PROXY: 'loopback' });
-    const cookieSecret = 'a cookie secret of the tests, which is long enough';
+  const provider = useEach(() => StubProvider.start());
+  const service = useEach(() =>
+    startTestService({ ...provider.env(), RATE_LIMIT: 'on', TRUST_PROXY: 'loopback' }),
+  );
+  const cookieSecret = 'a cookie secret of the tests, which is long enough';
+  const sessions = useEach(() => {
     const options = { issuer: service.url, clientUrl: APP, cookieSecret, onWarning: () => undefined };
-    sessions = createSessions({ ...options, addressHeader: 'x-forwarded-for' });
+    return createSessions({ ...options, addressHeader: 'x-forwarded-for' });
+  });
+  beforeEach(() => {
     attacker = new CookieBrowser(sessions.handle);
     begun = service.log.length; // lines of the start name the paths
-  });
-  afterEach(async () => {
-    sessions?.close();
-    await service?.close();
-    await provider?.close();
+    provider.signInAtOnce();
   });
 
   const calls = (path: string): number =>

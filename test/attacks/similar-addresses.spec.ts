@@ -2,32 +2,21 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { query } from '../support/database.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { useService } from '../support/use.js';
 
 /** Addresses are compared in one way everywhere: an address that only looks like another one gives nothing. */
 describe('e-mail addresses that are similar', () => {
-  const endings = new Endings();
-  let provider: StubProvider;
-  let service: TestService;
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = {
-      ...provider.env(),
-      ...provider.env('RULED'),
-      PROVIDERS_RULED_ALLOW: 'email=mark@corp.example, email=ada@bücher.example, email_domain=xn--mnchen-3ya.example, email_domain=*.korp.example',
-      ...DIRECTORY_ENV,
-      SERVICE_KEYS: SERVICE_KEY,
-      DEVICE_GRANT: 'push',
-    }; // prettier-ignore
-    service = endings.after(await startTestService(env), (one) => one.close());
-  });
-  afterAll(() => endings.run());
+  const { provider, service } = useService(() => ({
+    ...provider.env('RULED'),
+    PROVIDERS_RULED_ALLOW:
+      'email=mark@corp.example, email=ada@bücher.example, email_domain=xn--mnchen-3ya.example, email_domain=*.korp.example',
+    ...DIRECTORY_ENV,
+    SERVICE_KEYS: SERVICE_KEY,
+    DEVICE_GRANT: 'push',
+  }));
   beforeEach(() => provider.reset());
 
   const statusOf = async (email: string): Promise<number> => {
@@ -104,7 +93,7 @@ describe('e-mail addresses that are similar', () => {
   });
 
   it('a directory finds an address by either spelling, and no similar one', async () => {
-    const directory = new DirectoryClient(service.url);
+    const directory = new DirectoryClient(service);
     const userName = randomUUID();
     const emails = [{ type: 'work', value: `k${userName}@bücher.example` }];
     await directory.create('/Users', { userName, externalId: userName, emails });

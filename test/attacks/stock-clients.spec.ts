@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { Endings } from '../support/endings.js';
 import { dump } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
 import { speakOpenId } from '../support/openid-stub.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const ATTACKER = 'https://evil.example';
 const LISTED = [REDIRECT_URI, 'http://127.0.0.1/cb', 'com.example.app:/callback'];
@@ -19,31 +19,25 @@ const LISTED = [REDIRECT_URI, 'http://127.0.0.1/cb', 'com.example.app:/callback'
  * (§4.9), test/http/http.spec.ts headers of a proxy (§4.13) beyond what the answers are made of.
  */
 describe('attacks on the sign-in of stock OAuth clients (RFC 9700 §4)', () => {
-  const endings = new Endings();
-  let provider: StubProvider;
-  let corp: StubProvider;
   let nonces: Map<string, string>;
-  let service: TestService;
   const client = new StockClient();
 
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    corp = endings.after(await StubProvider.start(), (one) => one.close());
+  const provider = use(() => StubProvider.start());
+  const corp = use(() => StubProvider.start());
+  beforeAll(() => {
     nonces = speakOpenId(corp);
-    service = endings.after(
-      await startTestService({
-        ...providersEnv({
-          stub: { url: provider.url },
-          other: { url: provider.url },
-          corp: { url: corp.url, adapter: 'oidc' },
-        }),
-        REDIRECT_URIS: LISTED.join(),
-        LOG_LEVEL: 'trace',
-      }),
-      (one) => one.close(),
-    );
   });
-  afterAll(() => endings.run());
+  const service = use(() =>
+    startTestService({
+      ...providersEnv({
+        stub: { url: provider.url },
+        other: { url: provider.url },
+        corp: { url: corp.url, adapter: 'oidc' },
+      }),
+      REDIRECT_URIS: LISTED.join(),
+      LOG_LEVEL: 'trace',
+    }),
+  );
   beforeEach(() => provider.reset());
 
   const begin = (name = 'stub', more: Record<string, unknown> = {}, as = client) =>

@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
-import { startTestService, type TestService } from '../support/service.js';
-import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { SERVICE_KEY } from '../support/service.js';
+import { bearer, signIn } from '../support/sign-in.js';
+import { prepare, useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const BAD_TOKENS = 20;
 const TOKENS = 30;
 const JSON_TYPE = 'application/json';
@@ -16,26 +15,15 @@ const JSON_TYPE = 'application/json';
  * authentication of its route, and none of a stranger is unpacked.
  */
 describe('a body that should not be read', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let mine: Tokens;
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      SERVICE_KEYS: SERVICE_KEY,
-      TRUST_PROXY: 'loopback',
-      RATE_LIMIT: 'on',
-      RATE_LIMIT_BAD_TOKEN: String(BAD_TOKENS),
-      RATE_LIMIT_TOKEN: String(TOKENS),
-      RATE_LIMIT_REFRESH: String(TOKENS),
-    });
-    mine = await signIn(service.url);
+  const { service } = useService({
+    SERVICE_KEYS: SERVICE_KEY,
+    TRUST_PROXY: 'loopback',
+    RATE_LIMIT: 'on',
+    RATE_LIMIT_BAD_TOKEN: String(BAD_TOKENS),
+    RATE_LIMIT_TOKEN: String(TOKENS),
+    RATE_LIMIT_REFRESH: String(TOKENS),
   });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const mine = prepare(() => signIn(service.url));
 
   let addresses = 0;
   const newAddress = (): string => `192.0.2.${++addresses}`;

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { createDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
-import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { startServiceProcess } from '../support/service-process.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -12,19 +13,16 @@ const CONNECTIONS = 200;
 
 /** Attacks with upgraded connections, which Node.js no longer limits, and with unread answers. */
 describe('upgraded and pipelined connections', () => {
-  let database: TestDatabase;
-  let service: ServiceProcess;
   let metricsPort: number;
 
+  const database = use(() => createDatabase());
   beforeAll(async () => {
-    database = await createDatabase();
     metricsPort = await freePort();
-    service = await startServiceProcess({ DATABASE_URL: database.url, METRICS_PORT: String(metricsPort) });
   });
-  afterAll(async () => {
-    await service?.end('SIGKILL');
-    await database?.drop();
-  });
+  const service = use(
+    () => startServiceProcess({ DATABASE_URL: database.url, METRICS_PORT: String(metricsPort) }),
+    (one) => one.end('SIGKILL'),
+  );
 
   async function open(port = Number(new URL(service.url).port)): Promise<Socket> {
     const socket = connect(port, 'localhost');

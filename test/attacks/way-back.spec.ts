@@ -1,24 +1,13 @@
 import request from 'supertest';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 /**
  * The page of a failed sign-in links to the application that a cookie names. A host beside the service can
  * set that cookie, so its value is compared with REDIRECT_URIS each time.
  */
 describe('a forged cookie', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const uris = ['https://app.example/cb', 'https://shop.example/cb?tenant=1', 'com.example.app:/cb'];
-    service = await startTestService({ ...provider.env(), REDIRECT_URIS: uris.join() });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const uris = ['https://app.example/cb', 'https://shop.example/cb?tenant=1', 'com.example.app:/cb'];
+  const { service } = useService({ REDIRECT_URIS: uris.join() });
 
   async function pageFor(value: string): Promise<string> {
     const { text } = await request(service.url)

@@ -1,4 +1,4 @@
-import { query, createDatabase, unhurried, type TestDatabase } from '../support/database.js';
+import { query, createDatabase, unhurried } from '../support/database.js';
 import { writeEvents } from '../support/audit-events.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
@@ -10,6 +10,7 @@ import {
   WebhookReceiver,
   type Delivery,
 } from '../support/webhook-receiver.js';
+import { useEach } from '../support/use.js';
 
 const EVIL = 'sqlmap/1.8 (https://sqlmap.org)';
 const SET_ASIDE = 'webhook_event_set_aside';
@@ -17,24 +18,18 @@ const CHECK = 'webhook_check';
 
 /** Strangers write into events of the audit trail, and must not stop or delay the webhooks of others (docs/webhooks.md). */
 describe('attacks on the queue of a webhook', () => {
-  let database: TestDatabase;
-  let receiver: WebhookReceiver;
-  let provider: StubProvider;
   let service: TestService | undefined;
   /** Ids of accepted events, besides checks and events about events. */
   let accepted: string[];
-  beforeEach(async () => {
-    database = await createDatabase();
-    receiver = await WebhookReceiver.start();
-    provider = await StubProvider.start();
-    accepted = [];
-  });
   afterEach(async () => {
     await service?.close();
     service = undefined;
-    await receiver.close();
-    await provider.close();
-    await database.drop();
+  });
+  const database = useEach(() => createDatabase());
+  const receiver = useEach(() => WebhookReceiver.start());
+  const provider = useEach(() => StubProvider.start());
+  beforeEach(() => {
+    accepted = [];
   });
 
   const sql = <Row extends object>(text: string) => query<Row>(database.url, text);

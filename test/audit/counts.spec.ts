@@ -3,7 +3,8 @@ import request from 'supertest';
 import type { AuditCounts } from '../../src/audit/search/audit.dto.js';
 import { query } from '../support/database.js';
 import { needs } from '../support/installed.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { use } from '../support/use.js';
 
 const KEYS = { read: 'r'.repeat(32), support: 's'.repeat(32), users: 'u'.repeat(32) };
 const isOnCitus = process.env['CITUS_URL'] !== undefined;
@@ -35,17 +36,14 @@ const INSERT = `
     provider_user_id text, address text)`;
 
 describe('GET /audit/counts', () => {
-  let service: TestService;
-
+  const keys = Object.entries(KEYS).map(([right, key]) => `${right}:${key}`);
+  const service = use(() => startTestService({ SERVICE_KEYS: keys.join(), AUDIT_RETENTION_DAYS: '3650' }));
   beforeAll(async () => {
-    const keys = Object.entries(KEYS).map(([right, key]) => `${right}:${key}`);
-    service = await startTestService({ SERVICE_KEYS: keys.join(), AUDIT_RETENTION_DAYS: '3650' });
     await query(service.databaseUrl, 'TRUNCATE audit_events');
     const names = ['time', 'user_id', 'event', 'error', 'provider', 'provider_user_id', 'address'];
     const rows = DAY.map((values) => Object.fromEntries(values.map((value, i) => [names[i], value])));
     await query(service.databaseUrl, INSERT, [JSON.stringify(rows)]);
   });
-  afterAll(() => service?.close());
 
   const get = (parameters: object, key = KEYS.support): request.Test =>
     request(service.url).get('/audit/counts').query(parameters).set('Authorization', `Bearer ${key}`);

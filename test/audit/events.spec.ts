@@ -10,25 +10,14 @@ import { asBrowser, eventsOf, HERE, storedEvents } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { ClientKey } from '../support/dpop.js';
 import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 const HELPDESK = 'h'.repeat(32);
 const PUSHER = 'p'.repeat(32);
 
 describe('changes and refusals in the audit trail', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const SERVICE_KEYS = `helpdesk=users:${HELPDESK},push:${PUSHER}`;
-    service = await startTestService({ ...provider.env(), LOG_LEVEL: 'info', SERVICE_KEYS });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const SERVICE_KEYS = `helpdesk=users:${HELPDESK},push:${PUSHER}`;
+  const { service } = useService({ LOG_LEVEL: 'info', SERVICE_KEYS });
 
   const during = (count: number, work: () => Promise<unknown>) => eventsOf(service.databaseUrl, count, work);
   const as = (token: string) => asBrowser(service.url, token);

@@ -3,30 +3,20 @@ import type { AuditEvent } from '../../src/audit/audit-event.js';
 import { EndEvents } from '../../src/audit/end-events.js';
 import { asBrowser, eventsOf, storedEvents } from '../support/audit.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 const KEY = 'k'.repeat(32);
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
 
 /** What events say beside what has happened: what has changed, who has ended a session, what is new. */
 describe('facts in the audit trail', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = { ...provider.env(), LOG_LEVEL: 'info', SERVICE_KEYS: `support-tool=users:${KEY}` };
-    service = await startTestService(env);
-  });
+  const { provider, service } = useService({ LOG_LEVEL: 'info', SERVICE_KEYS: `support-tool=users:${KEY}` });
   beforeEach(() => {
     user = randomUUID();
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
   });
 
   const during = (count: number, work: () => Promise<unknown>) => eventsOf(service.databaseUrl, count, work);

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { HERE, asBrowser } from '../support/audit.js';
 import { beginSignIn, bearer } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useService } from '../support/use.js';
 
 const KEY = 's'.repeat(32);
 
@@ -12,18 +11,11 @@ type Events = Record<string, unknown>[];
 
 /** People whose sign-in is refused and who are no users: the support finds them; a removed one stays an id. */
 describe('a refused person without a user', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let person: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const allow = { PROVIDERS_STUB_ALLOW: 'email_domain=corp.example' };
-    service = await startTestService({ ...provider.env(), ...allow, SERVICE_KEYS: KEY });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
+  const { provider, service } = useService({
+    PROVIDERS_STUB_ALLOW: 'email_domain=corp.example',
+    SERVICE_KEYS: KEY,
   });
   beforeEach(() => {
     person = randomUUID();

@@ -18,9 +18,9 @@ import { Events } from '../../src/platform/events.js';
 import { storedEvents } from '../support/audit.js';
 import { createDatabase, query } from '../support/database.js';
 import { signIn } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { startTestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
+import { useService } from '../support/use.js';
 
 const refusal = (event: Refusal['event'], i = 0): Refusal => ({
   event,
@@ -37,18 +37,9 @@ function counts(events: readonly AuditEvent[], name: Refusal['event']): [stored:
 }
 
 describe('refusals in the audit trail', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), LOG_LEVEL: 'info' });
-  });
+  const { provider, service } = useService({ LOG_LEVEL: 'info' });
   beforeEach(() => query(service.databaseUrl, 'TRUNCATE audit_events'));
   afterEach(() => void jest.restoreAllMocks());
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
 
   const stored = () => storedEvents(service.databaseUrl);
   /** A trail of its own, on the database of the service. */
@@ -256,7 +247,7 @@ describe('refusals in the audit trail', () => {
       expect(await storedEvents(database.url)).toEqual([]);
     } finally {
       await here.close();
-      await database.drop();
+      await database.close();
     }
   });
 
@@ -269,7 +260,7 @@ describe('refusals in the audit trail', () => {
       'key_made',
       'refresh_refused',
     ]);
-    await database.drop();
+    await database.close();
   });
 
   it.each([
@@ -289,7 +280,7 @@ describe('refusals in the audit trail', () => {
       expect(rows).toEqual([{ address }, { address }, { address }]);
     } finally {
       await here.close();
-      await database.drop();
+      await database.close();
     }
   });
 });

@@ -9,8 +9,9 @@ import type { AuditFilters } from '../../src/audit/search/audit.dto.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { query } from '../support/database.js';
 import { needs } from '../support/installed.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 const KEY = 'r'.repeat(32);
 const EVENTS = 30_000;
@@ -64,14 +65,11 @@ function expected({ since, until: end, ...filters }: Partial<AuditFilters>): str
 }
 
 describe('a filter of GET /audit', () => {
-  let service: TestService;
-
+  const service = use(() => startTestService({ SERVICE_KEYS: `read:${KEY}`, AUDIT_RETENTION_DAYS: '3650' }));
   beforeAll(async () => {
-    service = await startTestService({ SERVICE_KEYS: `read:${KEY}`, AUDIT_RETENTION_DAYS: '3650' });
     await query(service.databaseUrl, 'TRUNCATE audit_events');
     await query(service.databaseUrl, SEED, [JSON.stringify(ROWS)]);
   });
-  afterAll(() => service?.close());
 
   /** Ids of all events, page by page, and the number of pages. */
   async function all(parameters: object): Promise<{ ids: string[]; pages: number }> {
@@ -157,12 +155,13 @@ describe('a filter of GET /audit', () => {
 
   // On Citus, a page is made of the walks of all nodes: test/database/citus.spec.ts.
   alone.describe.each(['without statistics', 'with statistics'])('%s', (kind) => {
-    let dataSource: DataSource;
     beforeAll(async () => {
       if (kind === 'with statistics') await query(service.databaseUrl, 'ANALYZE audit_events');
-      dataSource = await new DataSource(dataSourceOptions(service.databaseUrl, 1)).initialize();
     });
-    afterAll(() => dataSource.destroy());
+    const dataSource = use(
+      () => new DataSource(dataSourceOptions(service.databaseUrl, 1)).initialize(),
+      (one) => one.destroy(),
+    );
 
     it.each<AuditFilters>([
       {},

@@ -3,8 +3,9 @@ import { Client } from 'pg';
 import request from 'supertest';
 import type { AuditEvent } from '../../src/audit/audit-event.js';
 import { query, unhurried } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 const KEYS = { read: 'r'.repeat(32), support: 's'.repeat(32), push: 'p'.repeat(32), users: 'u'.repeat(32) };
 const ADA = randomUUID();
@@ -27,15 +28,14 @@ interface Page {
 }
 
 describe('GET /audit', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
+  const service = use(() => {
     const keys = Object.entries(KEYS).map(([right, key]) => `${right}:${key}`);
-    service = await startTestService({ SERVICE_KEYS: keys.join(), AUDIT_RETENTION_DAYS: '3650' });
+    return startTestService({ SERVICE_KEYS: keys.join(), AUDIT_RETENTION_DAYS: '3650' });
+  });
+  beforeAll(async () => {
     await query(service.databaseUrl, 'TRUNCATE audit_events');
     await query(service.databaseUrl, SEED, [ADA]);
   });
-  afterAll(() => service?.close());
 
   const get = (parameters: object, key = KEYS.read): request.Test =>
     request(service.url).get('/audit').query(parameters).set('Authorization', `Bearer ${key}`);

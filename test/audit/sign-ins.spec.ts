@@ -5,33 +5,32 @@ import { asBrowser, eventsOf, HERE, storedEvents } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { authorization, beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const MAX_SESSIONS = 10_000;
 
 describe('sign-ins in the audit trail', () => {
   let provider: StubProvider;
   let openId: OpenIdStub;
-  let service: TestService;
 
   beforeAll(async () => {
     [provider, openId] = await Promise.all([StubProvider.start(), OpenIdStub.start()]);
-    service = await startTestService({
+  });
+  afterAll(() => Promise.all([provider?.close(), openId?.close()]));
+  const service = use(() =>
+    startTestService({
       ...providersEnv({
         stub: { url: provider.url, claims: 'roles=claims.roles' },
         corp: { url: openId.url, adapter: 'oidc', nonce: 'off' },
       }),
       REDIRECT_URIS: REDIRECT_URI,
       DEMO_ENABLED: 'false',
-    });
-  });
+    }),
+  );
   beforeEach(() => provider.reset());
-  afterAll(async () => {
-    await service?.close();
-    await Promise.all([provider?.close(), openId?.close()]);
-  });
 
   const during = (count: number, work: () => Promise<unknown>) => eventsOf(service.databaseUrl, count, work);
   const post = (path: string, body: object): request.Test => asBrowser(service.url).post(path, body);

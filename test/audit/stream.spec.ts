@@ -7,35 +7,26 @@ import { AuditFeed } from '../../src/audit/audit-feed.js';
 import { writeEvents } from '../support/audit-events.js';
 import { query } from '../support/database.js';
 import { EventStreamReader } from '../support/event-stream.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY as KEY, startTestService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
-const KEY = 'a-service-key-of-thirty-two-characters';
 const PUSH_KEY = 'p'.repeat(32);
 const path = '/audit/stream';
 
 /** Stream of audit events (docs/audit.md#stream): two instances on one database. */
 describe('GET /audit/stream', () => {
-  let proxy: TcpProxy;
-  let env: Record<string, string>;
-  let instances: TestService[];
   const readers: EventStreamReader[] = [];
 
-  beforeAll(async () => {
-    env = { SERVICE_KEYS: `read:${KEY},push:${PUSH_KEY}`, PUBLIC_URL: 'http://localhost:9' };
-    const first = await startTestService(env);
-    env = { ...env, DATABASE_URL: first.databaseUrl };
-    proxy = await TcpProxy.before(first.databaseUrl);
-    const behind = new URL(first.databaseUrl);
-    behind.port = String(proxy.port);
-    instances = [first, await startTestService({ ...env, DATABASE_URL: behind.href })];
-  });
+  const here = use(() => startTestService({ SERVICE_KEYS: `read:${KEY},push:${PUSH_KEY}` }));
+  const proxy = use(
+    () => TcpProxy.before(here.databaseUrl),
+    (one) => one.refuse(),
+  );
+  const there = use(() => here.another({ DATABASE_URL: proxy.through(here.databaseUrl) }));
+  const instances = [here, there];
   afterEach(() => readers.splice(0).forEach((reader) => reader.close()));
-  afterAll(async () => {
-    for (const instance of instances?.toReversed() ?? []) await instance.close();
-    await proxy?.refuse();
-  });
 
   const databaseUrl = () => instances[0]!.databaseUrl;
   const write = (count = 1, userId?: string) => writeEvents(databaseUrl(), count, 'sign_in', userId);
@@ -286,7 +277,7 @@ describe('GET /audit/stream', () => {
   });
 
   it('at a stop streams end in order, and lose nothing', async () => {
-    const service = await startTestService(env);
+    const service = await here.another();
     const reader = await EventStreamReader.open(service.url, KEY, undefined, { path });
     readers.push(reader);
     await until(() => reader.readings.length > 0);

@@ -1,9 +1,10 @@
 import { writeEvents } from '../support/audit-events.js';
-import { createDatabase, query, unhurried, type TestDatabase } from '../support/database.js';
+import { createDatabase, query, unhurried } from '../support/database.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { TcpProxy, type Connection } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 import { WEBHOOK_EVENTS, WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { useEach } from '../support/use.js';
 
 /** Words of the statements of a delivery, as they pass to the database. */
 const [HOLD, READ] = ['UPDATE "webhooks" SET "holder"', 'FROM "audit_events"'];
@@ -20,22 +21,18 @@ interface Instance {
  * nothing is left out, the order is kept, repeats are bounded.
  */
 describe('webhooks of instances that end', () => {
-  let database: TestDatabase;
-  let receiver: WebhookReceiver;
   let instances: Instance[];
   let ids: string[];
-  beforeEach(async () => {
-    database = await createDatabase();
-    receiver = await WebhookReceiver.start();
-    [instances, ids] = [[], []];
-  });
   afterEach(async () => {
     for (const { service, proxy } of instances) {
       await service.end('SIGKILL');
       await proxy.refuse();
     }
-    await receiver.close();
-    await database.drop();
+  });
+  const database = useEach(() => createDatabase());
+  const receiver = useEach(() => WebhookReceiver.start());
+  beforeEach(() => {
+    [instances, ids] = [[], []];
   });
 
   const sql = <Row extends object>(text: string) => query<Row>(database.url, text);

@@ -3,31 +3,26 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Events } from '../../src/platform/events.js';
 import { writeEvents } from '../support/audit-events.js';
-import { createDatabase, query, unhurried, type TestDatabase } from '../support/database.js';
+import { createDatabase, query, unhurried } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { WEBHOOK_EVENTS, WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { useEach } from '../support/use.js';
 
 const OTHER_SECRET = `whsec_${Buffer.alloc(24, 8).toString('base64')}`;
 
 /** Webhooks (docs/webhooks.md#webhooks) of one instance; test/audit/webhook-kills.spec.ts kills instances. */
 describe('webhooks', () => {
-  let database: TestDatabase;
-  let receiver: WebhookReceiver;
   let service: TestService | undefined;
-  beforeEach(async () => {
-    database = await createDatabase();
-    receiver = await WebhookReceiver.start();
-  });
   afterEach(async () => {
     await service?.close();
     service = undefined;
-    await receiver.close();
-    await database.drop();
   });
+  const database = useEach(() => createDatabase());
+  const receiver = useEach(() => WebhookReceiver.start());
 
   const sql = <Row extends object>(text: string) => query<Row>(database.url, text);
   const exists = async (rows: string): Promise<boolean> => (await sql(`SELECT FROM ${rows}`)).length > 0;

@@ -5,17 +5,16 @@ import { KeyRing, signJwt } from '../../src/token/keys/key-ring.js';
 import { manyAtOnce } from '../support/crowd.js';
 import { DIRECTORY_ENV } from '../support/directory.js';
 import { query } from '../support/database.js';
-import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { bearer, claimsOf, signIn } from '../support/sign-in.js';
 import { routes as documented } from '../openapi/document.js';
 import { mutantsOf } from '../support/forged-tokens.js';
 import { RawSocket } from '../support/socket-client.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { SERVICE_KEY } from '../support/service.js';
+import { prepare, useService } from '../support/use.js';
 
 /** Routes for directories, which have tokens of their own. */
 const SCIM = ' /scim/v2/';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 /** Keys with one right each (docs/production.md#service-keys). */
 const RIGHTS = ['push', 'read', 'support', 'users'] as const;
 const keyOf = (right: string): string => `the-key-of-the-right-to-${right}-nothing-else`;
@@ -123,26 +122,21 @@ const ACCESS: Readonly<Record<string, Kind>> = {
 };
 
 describe('who may call what', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let tokens: Tokens;
   /** Access tokens by login. */
   const sessions: Record<string, string> = {};
 
+  const { service } = useService({
+    DEVICE_GRANT: 'push',
+    ...DIRECTORY_ENV,
+    PROVIDERS_CORP_ADAPTER: 'oidc',
+    PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
+    PROVIDERS_CORP_CLIENT_ID: 'latchkey',
+    PROVIDERS_CORP_SIGNALS: 'on',
+    PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
+    SERVICE_KEYS: [SERVICE_KEY, ...RIGHTS.map((right) => `${right}:${keyOf(right)}`)].join(),
+  });
+  const tokens = prepare(() => signIn(service.url, 'ada', { device_id: randomUUID() }));
   beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      DEVICE_GRANT: 'push',
-      ...DIRECTORY_ENV,
-      PROVIDERS_CORP_ADAPTER: 'oidc',
-      PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
-      PROVIDERS_CORP_CLIENT_ID: 'latchkey',
-      PROVIDERS_CORP_SIGNALS: 'on',
-      PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
-      SERVICE_KEYS: [SERVICE_KEY, ...RIGHTS.map((right) => `${right}:${keyOf(right)}`)].join(),
-    });
-    tokens = await signIn(service.url, 'ada', { device_id: randomUUID() });
     for (const role of Object.values(PEOPLE)) {
       const { user_id } = await signIn(service.url, role);
       const path = `/users/${user_id}/claims`;
@@ -150,10 +144,6 @@ describe('who may call what', () => {
         .put(path, { claims: { roles: ['x', role] } })
         .expect(200);
     }
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
   });
 
   /** All routes that Express has, as `GET /me`. */

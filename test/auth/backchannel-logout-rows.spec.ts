@@ -19,9 +19,10 @@ import { Events, type RecordedEvent } from '../../src/platform/events.js';
 import { hashIfNamed, hashOfName, RecentEnds, rememberToken } from '../../src/token/sessions/recent-ends.js';
 import type { Logout } from '../../src/features/provider-events/verify/provider-tokens.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
-import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { createDatabase, unhurriedOptions } from '../support/database.js';
 import { NOWHERE } from '../support/audit.js';
 import { NO_FEATURES, signInOf } from '../support/sign-in.js';
+import { use } from '../support/use.js';
 
 type Names = Pick<Logout, 'subject' | 'session'>;
 const of = (subject: string | null, session: string | null = null): Names => ({ subject, session });
@@ -31,23 +32,20 @@ const of = (subject: string | null, session: string | null = null): Names => ({ 
  * backchannel-logout.spec.ts has the endpoint.
  */
 describe('the rows of a logout by the provider', () => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
   let events: Events;
-  beforeAll(async () => {
-    database = await createDatabase();
-    const options = unhurriedOptions(dataSourceOptions(database.url, 4));
-    dataSource = await new DataSource({ ...options, entities: ENTITIES }).initialize();
-  });
+  const database = use(() => createDatabase());
+  const dataSource = use(
+    () => {
+      const options = unhurriedOptions(dataSourceOptions(database.url, 4));
+      return new DataSource({ ...options, entities: ENTITIES }).initialize();
+    },
+    (one) => one.destroy(),
+  );
   beforeEach(async () => {
     events = new Events();
     await dataSource.query('TRUNCATE users, devices, refresh_tokens, access_tokens, channels, logout_tokens');
   });
   afterEach(() => jest.restoreAllMocks());
-  afterAll(async () => {
-    await dataSource.destroy();
-    await database.drop();
-  });
 
   describe('that ends sessions', () => {
     let signIns: SignInStore;

@@ -14,6 +14,7 @@ import { makeSigningKey } from '../support/signing-key.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const REDIRECT_URI = 'https://app.example/cb?a=1';
 const PATH = '/providers/corp/backchannel-logout';
@@ -38,23 +39,21 @@ const OTHERS = {
  */
 describe('logout by the provider', () => {
   const endings = new Endings();
-  let proxy: TamperingProxy;
-  let issuer: OidcIssuer;
   let instances: TestService[];
-  let here: TestService;
   let env: Record<string, string>;
+  afterAll(() => endings.run());
 
-  beforeAll(async () => {
-    proxy = endings.after(await TamperingProxy.start(), (one) => one.close());
-    issuer = endings.after(await OidcIssuer.start(proxy.url), (one) => one.close());
-    proxy.target = issuer.port;
+  const proxy = use(() => TamperingProxy.start());
+  const issuer = use(() => OidcIssuer.behind(proxy));
+  beforeAll(() => {
     env = { ...providerEnv('CORP', proxy.url), ...OTHERS };
-    here = endings.after(await startTestService(env), (one) => one.close());
+  });
+  const here = use(() => startTestService(env));
+  beforeAll(async () => {
     const start = () => startTestService({ ...env, DATABASE_URL: here.databaseUrl });
     instances = [here];
     instances.push(endings.after(await start(), (one) => one.close()));
   });
-  afterAll(() => endings.run());
 
   /** How the provider speaks of sessions: with `sid` or without, to the first instance. */
   const speak = (bySession: boolean) =>

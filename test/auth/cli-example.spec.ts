@@ -5,30 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 /** `examples/cli` as a user runs it, with an HTTP client in the place of the browser (RFC 8252 §7.3). */
 describe('the example for the command line', () => {
   const home = mkdtempSync(join(tmpdir(), 'latchkey-cli-'));
   const file = join(home, 'my-cli', 'session.json');
-  let provider: StubProvider;
-  let service: TestService;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({
-      ...provider.env(),
-      PROVIDERS_MOCK_ENABLED: 'false',
-      REDIRECT_URIS: 'http://127.0.0.1/callback', // of any port
-    });
+  const { provider, service } = useService({
+    PROVIDERS_MOCK_ENABLED: 'false',
+    REDIRECT_URIS: 'http://127.0.0.1/callback', // of any port
   });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-    rmSync(home, { recursive: true });
-  });
+  beforeAll(() => provider.signInAtOnce());
+  afterAll(() => rmSync(home, { recursive: true }));
 
   function run(command: string) {
     const env = { ...process.env, LATCHKEY_URL: service.url, XDG_CONFIG_HOME: home, NODE_OPTIONS: '' };

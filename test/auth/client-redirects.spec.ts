@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../support/chromium.js';
 import { ClientApp } from '../support/client-app.js';
 import { until } from '../support/waiting.js';
+import { useEach } from '../support/use.js';
 
 const TOKENS = { access_token: 'access-secret', refresh_token: 'lkr_refresh-secret', expires_in: 3600 };
 const WHO = { user_id: 'ada', device_id: '0b0e3c5e-6d51-4f0c-9d3c-6a3a4f4b7e11' };
@@ -21,7 +22,6 @@ function allow(request: IncomingMessage, response: ServerResponse): boolean {
 inChromium('the client, where the service answers with redirects', () => {
   let app: ClientApp;
   let browser: Browser;
-  let context: BrowserContext;
   /** The server that the client takes for the service, and the address to which it redirects. */
   let moved: Server;
   let stranger: Server;
@@ -59,12 +59,11 @@ inChromium('the client, where the service answers with redirects', () => {
     await app?.close();
     for (const server of [moved, stranger]) server?.close().closeAllConnections();
   });
-  beforeEach(async () => {
+  beforeEach(() => {
     [status, asked, arrived] = [307, [], []];
-    context = await browser.newContext();
-    context.setDefaultTimeout(60_000);
   });
-  afterEach(() => context.close());
+  const context = useEach(() => browser.newContext());
+  beforeEach(() => context.setDefaultTimeout(60_000));
 
   /** A page that is signed in. @param receivedAt when its access token came; milliseconds */
   async function open(receivedAt = Date.now()): Promise<Page> {

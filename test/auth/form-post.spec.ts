@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import request from 'supertest';
 import { OpenIdStub } from '../support/openid-stub.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { answerIn, REDIRECT_URI, StockClient } from '../support/stock-client.js';
+import { use } from '../support/use.js';
 
 const PUBLIC_URL = 'http://localhost:3000';
 const CALLBACK = `${PUBLIC_URL}/providers/apple/callback`;
@@ -13,11 +14,9 @@ const KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export
 
 /** Provider that sends its callback by POST, as Apple does. */
 describe('a callback by POST', () => {
-  let stub: OpenIdStub;
-  let service: TestService;
-  beforeAll(async () => {
-    stub = await OpenIdStub.start();
-    service = await startTestService({
+  const stub = use(() => OpenIdStub.start());
+  const service = use(() =>
+    startTestService({
       PUBLIC_URL,
       REDIRECT_URIS: REDIRECT_URI,
       PROVIDERS_APPLE_ADAPTER: 'apple',
@@ -30,12 +29,8 @@ describe('a callback by POST', () => {
       PROVIDERS_CORP_URL: stub.url,
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',
       PROVIDERS_CORP_CLIENT_SECRET: 'a client secret',
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await stub?.close();
-  });
+    }),
+  );
   beforeEach(() => stub.reset());
 
   const post = (form: object, name = 'apple'): request.Test =>

@@ -1,16 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import request from 'supertest';
 import { dump, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const SECRET = 'a client secret of the stub';
 const TOKEN = 'gho_a secret access token';
 
 /** The adapter oauth2 and its presets, against a scripted provider. */
 describe('the adapter oauth2', () => {
-  let provider: StubProvider;
-  let service: TestService;
   /** Answers of the two endpoints; an answer that is left out is a good one. */
   let answers: { token?: Answer; user?: Answer };
 
@@ -49,9 +48,9 @@ describe('the adapter oauth2', () => {
     return Object.fromEntries(Object.entries(all).map(([key, value]) => [`providers.${name}.${key}`, value]));
   }
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
+  const provider = use(() => StubProvider.start());
+  const service = use(() =>
+    startTestService({
       ...env('hub', { adapter: 'github', ...at('hub') }),
       ...env('discord', { adapter: 'discord', ...at('discord') }),
       ...env('plain', {
@@ -66,12 +65,8 @@ describe('the adapter oauth2', () => {
       }),
       ...provider.env('CONTRACT'),
       REDIRECT_URIS: 'https://app.example/cb?a=1',
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+    }),
+  );
   beforeEach(() => {
     answers = {};
     provider.reset();

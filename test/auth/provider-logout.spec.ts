@@ -7,8 +7,9 @@ import { NOWHERE } from '../support/audit.js';
 import { authorization, bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';
 import { dump, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { prepare, use } from '../support/use.js';
 
 const REDIRECT_URI = 'https://app.example/signed-out?a=1';
 const DISCOVERY = '/.well-known/openid-configuration';
@@ -21,39 +22,29 @@ const NAMES = ['corp', 'off', 'without', 'query', 'script', 'refusing', 'broken'
  * docs/provider-sign-out.md#from-your-application).
  */
 describe('POST /sign-out with provider_logout', () => {
-  let proxy: TamperingProxy;
-  let issuer: OidcIssuer;
-  let stub: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    proxy = await TamperingProxy.start();
-    issuer = await OidcIssuer.start(proxy.url);
-    proxy.target = issuer.port;
-    stub = await StubProvider.start();
+  const proxy = use(() => TamperingProxy.start());
+  const issuer = use(() => OidcIssuer.behind(proxy));
+  const stub = use(() => StubProvider.start());
+  const service = use(() => {
     const openId = NAMES.flatMap((name) => [
       [`providers.${name}.adapter`, 'oidc'],
       [`providers.${name}.url`, proxy.url],
       [`providers.${name}.client_id`, 'latchkey'],
       [`providers.${name}.client_secret`, 'a client secret of the issuer'],
     ]);
-    service = await startTestService({
+    return startTestService({
       ...(Object.fromEntries(openId) as Record<string, string>),
       ...stub.env(),
       'providers.off.keep_id_token': 'off',
       REDIRECT_URIS: 'https://app.example/cb?a=1',
     });
+  });
+  beforeAll(() => {
     const redirect_uris = [
       'https://app.example/cb?a=1',
       `${service.settings.publicUrl}/providers/corp/callback`,
     ];
     issuer.restart({ client: { post_logout_redirect_uris: [REDIRECT_URI], redirect_uris } });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await stub?.close();
-    await issuer?.close();
-    await proxy?.close();
   });
   beforeEach(() => proxy.reset());
 
@@ -294,10 +285,9 @@ describe('POST /sign-out with provider_logout', () => {
   });
 
   describe('what is refused', () => {
-    let tokens: Tokens;
     let before: string;
+    const tokens = prepare(() => userOf('corp'));
     beforeAll(async () => {
-      tokens = await userOf('corp');
       // So that nothing writes while a test looks at all rows.
       await query(service.databaseUrl, `UPDATE devices SET last_seen_at = now() + interval '1 day'`);
       before = await dump(service.databaseUrl);

@@ -3,31 +3,18 @@ import request, { type Response } from 'supertest';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { answerTogether } from '../support/crowd.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { SERVICE_KEY, type TestService } from '../support/service.js';
+import { useInstances } from '../support/use.js';
 
 const RACERS = 10;
 const ROUNDS = 2;
 const CROSSINGS = 2;
 const PEOPLE = 6;
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 /** On two instances that share a database. */
 describe('races', () => {
-  let provider: StubProvider;
-  let instances: [TestService, TestService];
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
-    const first = await startTestService(env);
-    instances = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
-  });
-  afterAll(async () => {
-    await instances?.[1].close();
-    await instances?.[0].close();
-    await provider?.close();
-  });
+  const { provider, here, there } = useInstances({ SERVICE_KEYS: SERVICE_KEY });
+  const instances: [TestService, TestService] = [here, there];
   beforeEach(() => provider.reset());
 
   const url = (i: number): string => instances[i % 2]!.url;

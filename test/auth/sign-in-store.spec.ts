@@ -20,29 +20,30 @@ import { isDatabaseAway } from '../../src/platform/errors/database-error.js';
 import { Events, type ChannelEvent, type RecordedEvent } from '../../src/platform/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { wordKeys } from '../../src/user/user-words.js';
-import { createDatabase, type TestDatabase, query } from '../support/database.js';
+import { createDatabase, query, unhurriedOptions } from '../support/database.js';
 import { until, waiting, watchLateness } from '../support/waiting.js';
 import { signInOf } from '../support/sign-in.js';
+import { use } from '../support/use.js';
 
 const PROOF_USED = { error: 'invalid_dpop_proof', description: 'the DPoP proof was used before' };
 
 /** Sign-ins on a database without a service: their rows, their events, and their order for one user. */
 describe('the store of sign-ins', () => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
   /** Events of the audit trail that were published. */
   let started: (RecordedEvent & Partial<Pick<AuditEvent, 'reason' | 'new_device' | 'new_network'>>)[];
   let appended: ChannelEvent[];
   /** How many sign-ins each shared statement had. */
   let batches: number[];
 
-  beforeAll(async () => {
-    database = await createDatabase();
-    dataSource = await new DataSource({
-      ...dataSourceOptions(database.url, 4),
-      entities: ENTITIES,
-    }).initialize();
-  });
+  const database = use(() => createDatabase());
+  const dataSource = use(
+    () =>
+      new DataSource({
+        ...unhurriedOptions(dataSourceOptions(database.url, 4)),
+        entities: ENTITIES,
+      }).initialize(),
+    (one) => one.destroy(),
+  );
   beforeEach(async () => {
     [started, appended, batches] = [[], [], []];
     await dataSource.query(
@@ -52,10 +53,6 @@ describe('the store of sign-ins', () => {
   afterEach(() => {
     jest.restoreAllMocks();
     return dataSource.query('DROP FUNCTION IF EXISTS at_users CASCADE');
-  });
-  afterAll(async () => {
-    await dataSource.destroy();
-    await database.drop();
   });
 
   const auditOf = (events = new Events(), isDistributed = false): AuditStore =>

@@ -3,25 +3,14 @@ import { createPublicKey, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import type { PublishedJwk } from '../../src/token/keys/key-ring.js';
 import { dump, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 const CALLBACK = 'https://app.example/callback';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 describe('signing in (spec §4.2 to §4.4)', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), REDIRECT_URIS: `${CALLBACK},http://localhost/cb` });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ REDIRECT_URIS: `${CALLBACK},http://localhost/cb` });
   beforeEach(() => provider.reset());
 
   describe('GET /oauth2/authorize', () => {

@@ -6,37 +6,18 @@ import { Events, type SessionIds } from '../../src/platform/events.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { until } from '../support/waiting.js';
-import { StubProvider } from '../support/stub-provider.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { useInstances } from '../support/use.js';
 
 const NOBODY = { userId: randomUUID(), sessionId: randomUUID(), deviceId: null };
 const both = ({ access_token, refresh_token }: Tokens): string[] => [access_token, refresh_token];
 
 /** Signing out sets the expiry of sessions (spec §1, §2.2), on two instances that share a database. */
 describe('the end of sessions', () => {
-  let provider: StubProvider;
-  let here: TestService;
-  let there: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = {
-      ...provider.env(),
-      PUBLIC_URL: 'http://localhost:3000',
-      SERVICE_KEYS: SERVICE_KEY,
-    };
-    here = await startTestService(env);
-    there = await startTestService({ ...env, DATABASE_URL: here.databaseUrl });
-  });
-  afterAll(async () => {
-    await there?.close();
-    await here?.close();
-    await provider?.close();
-  });
+  const { here, there } = useInstances({ SERVICE_KEYS: SERVICE_KEY });
   beforeEach(() => {
     user = randomUUID();
   });
@@ -267,8 +248,8 @@ describe('the end of sessions', () => {
         active: true,
         sub: user_id,
         sid: claimsOf(access_token)['sid'],
-        iss: 'http://localhost:3000',
-        aud: 'http://localhost:3000',
+        iss: here.url,
+        aud: here.url,
         iat,
         exp,
         token_type: 'refresh_token',

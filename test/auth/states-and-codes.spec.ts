@@ -15,29 +15,26 @@ import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { createDatabase, unhurriedOptions } from '../support/database.js';
+import { use } from '../support/use.js';
 
 const SETTINGS = { stateTtl: 600 } as Settings;
 
 /** Rows of a sign-in that has begun, on a database without a service. */
 describe('what can be used once', () => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
   let batches: unknown[];
-  beforeAll(async () => {
-    database = await createDatabase();
-    dataSource = await new DataSource({
-      ...unhurriedOptions(dataSourceOptions(database.url, 4)),
-      entities: [AuthorizationCode, AuthorizationState],
-    }).initialize();
-  });
+  const database = use(() => createDatabase());
+  const dataSource = use(
+    () =>
+      new DataSource({
+        ...unhurriedOptions(dataSourceOptions(database.url, 4)),
+        entities: [AuthorizationCode, AuthorizationState],
+      }).initialize(),
+    (one) => one.destroy(),
+  );
   beforeEach(async () => {
     batches = [];
     await dataSource.query('TRUNCATE authorization_states, authorization_codes');
-  });
-  afterAll(async () => {
-    await dataSource.destroy();
-    await database.drop();
   });
 
   function sql(isDistributed = false): Sql {

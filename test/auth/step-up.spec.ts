@@ -3,11 +3,12 @@ import request from 'supertest';
 import { dump, query } from '../support/database.js';
 import { ClientKey } from '../support/dpop.js';
 import { OidcIssuer, Person, TamperingProxy, type Tamper } from '../support/oidc-issuer.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { authorization, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { reissue } from '../support/signing-key.js';
 import { StockClient } from '../support/stock-client.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 type Claims = Record<string, unknown>;
 
@@ -20,23 +21,17 @@ const ago = (seconds: number): number => Math.floor(Date.now() / 1000) - seconds
  * changes the claims of its ID tokens.
  */
 describe('step-up', () => {
-  let proxy: TamperingProxy;
-  let issuer: OidcIssuer;
-  let stub: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    proxy = await TamperingProxy.start();
-    issuer = await OidcIssuer.start(proxy.url);
-    proxy.target = issuer.port;
-    stub = await StubProvider.start();
-    const oidc = (name: string): Record<string, string> => ({
-      [`PROVIDERS_${name}_ADAPTER`]: 'oidc',
-      [`PROVIDERS_${name}_URL`]: proxy.url,
-      [`PROVIDERS_${name}_CLIENT_ID`]: 'latchkey',
-      [`PROVIDERS_${name}_CLIENT_SECRET`]: 'a client secret of the issuer',
-    });
-    service = await startTestService({
+  const proxy = use(() => TamperingProxy.start());
+  const issuer = use(() => OidcIssuer.behind(proxy));
+  const stub = use(() => StubProvider.start());
+  const oidc = (name: string): Record<string, string> => ({
+    [`PROVIDERS_${name}_ADAPTER`]: 'oidc',
+    [`PROVIDERS_${name}_URL`]: proxy.url,
+    [`PROVIDERS_${name}_CLIENT_ID`]: 'latchkey',
+    [`PROVIDERS_${name}_CLIENT_SECRET`]: 'a client secret of the issuer',
+  });
+  const service = use(() =>
+    startTestService({
       ...oidc('CORP'),
       ...oidc('STRICT'),
       PROVIDERS_STRICT_AUTHORIZE_PARAMS: 'acr_values=gold',
@@ -45,16 +40,11 @@ describe('step-up', () => {
       PROVIDERS_ASKING_AUTH_TIME: 'sign_in',
       REDIRECT_URIS: `${REDIRECT_URI},https://app.example/cb`,
       SERVICE_KEYS: `read:${SERVICE_KEY}`,
-    });
-    issuer.restart({
-      client: { redirect_uris: [REDIRECT_URI, `${service.url}/providers/corp/callback`] },
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await issuer?.close();
-    await proxy?.close();
-    await stub?.close();
+    }),
+  );
+  beforeAll(() => {
+    const redirect_uris = [REDIRECT_URI, `${service.url}/providers/corp/callback`];
+    issuer.restart({ client: { redirect_uris } });
   });
   beforeEach(() => proxy.reset());
 

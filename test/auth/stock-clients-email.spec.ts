@@ -1,51 +1,46 @@
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../support/chromium.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { REDIRECT_URI, StockClient } from '../support/stock-client.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
+import { use, useEach } from '../support/use.js';
 
 /** The page that asks for an e-mail address (docs/guides/access-policy.md#which-provider). */
 inChromium('the page for an e-mail address, for stock OAuth clients', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let browser: Browser;
-  let context: BrowserContext;
   let page: Page;
   const client = new StockClient();
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const oauth2 = {
-      adapter: 'oauth2',
-      authorize_url: `${provider.url}/authorize`,
-      token_url: `${provider.url}/token`,
-      userinfo_url: `${provider.url}/me`,
-      claim_user_id: 'id',
-    };
-    service = await startTestService({
+  const provider = use(() => StubProvider.start());
+  const oauth2 = () => ({
+    adapter: 'oauth2',
+    authorize_url: `${provider.url}/authorize`,
+    token_url: `${provider.url}/token`,
+    userinfo_url: `${provider.url}/me`,
+    claim_user_id: 'id',
+  });
+  const service = use(() =>
+    startTestService({
       ...providersEnv({
-        corp: { ...oauth2, email_domains: 'corp.example,both.example', allowed_params: 'tenant' },
-        partner: { ...oauth2, email_domains: 'partner.example,both.example' },
+        corp: { ...oauth2(), email_domains: 'corp.example,both.example', allowed_params: 'tenant' },
+        partner: { ...oauth2(), email_domains: 'partner.example,both.example' },
       }),
       'providers.mock.enabled': 'false',
       REDIRECT_URIS: REDIRECT_URI,
-    });
-    browser = await launchChromium();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.close();
-    await provider?.close();
-  });
-  beforeEach(async () => {
+    }),
+  );
+  const browser = use(() => launchChromium());
+  beforeEach(() => {
     provider.reset();
     provider.answer = (_request, response) => void response.end('the provider');
-    // Without scripts, the page does all.
-    context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 320, height: 568 } });
+  });
+  // Without scripts, the page does all.
+  const context = useEach(() =>
+    browser.newContext({ javaScriptEnabled: false, viewport: { width: 320, height: 568 } }),
+  );
+  beforeEach(async () => {
     page = await context.newPage();
   });
-  afterEach(() => context.close());
 
   const addressOf = (more: Record<string, unknown> = {}): string => {
     const parameters = client.authorizationRequest(more) as Record<string, string>;

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { bearer, beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { ClientKey } from '../support/dpop.js';
-import { Endings } from '../support/endings.js';
 import { makeLogoutToken } from '../support/forged-tokens.js';
 import { makeSigningKey } from '../support/signing-key.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
 import { speakOpenId } from '../support/openid-stub.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const PUBLIC_URL = 'http://localhost:3000';
 const OTHERS = ['https://app.example/cb?a=1%20b', 'com.example.app:/callback', 'http://127.0.0.1:4711/cb'];
@@ -25,18 +25,19 @@ const provided = (name: string, keys: Record<string, string>): Record<string, st
  * database.
  */
 describe('a stock OAuth client', () => {
-  const endings = new Endings();
   const key = makeSigningKey('first');
-  let provider: StubProvider;
-  let corp: StubProvider;
   let nonces: Map<string, string>;
-  let here: TestService;
-  let there: TestService;
   let env: Record<string, string>;
 
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    corp = endings.after(await StubProvider.start(), (one) => one.close());
+  const provider = use(() => StubProvider.start());
+  const corp = use(() => StubProvider.start());
+  const all = () => ({
+    ...env,
+    ...provided('CORP', { ADAPTER: 'oidc', URL: corp.url, ALLOWED_PARAMS: 'tenant' }),
+    ...provided('GONE', { URL: 'http://127.0.0.1:1' }),
+    ...provided('LOST', { ADAPTER: 'oidc', URL: 'http://127.0.0.1:1' }),
+  });
+  beforeAll(() => {
     nonces = speakOpenId(corp, key);
     env = {
       ...provider.env(),
@@ -44,18 +45,9 @@ describe('a stock OAuth client', () => {
       PUBLIC_URL,
       REDIRECT_URIS: [REDIRECT_URI, ...OTHERS].join(),
     };
-    const all = {
-      ...env,
-      ...provided('CORP', { ADAPTER: 'oidc', URL: corp.url, ALLOWED_PARAMS: 'tenant' }),
-      ...provided('GONE', { URL: 'http://127.0.0.1:1' }),
-      ...provided('LOST', { ADAPTER: 'oidc', URL: 'http://127.0.0.1:1' }),
-    };
-    here = endings.after(await startTestService(all), (one) => one.close());
-    there = endings.after(await startTestService({ ...all, DATABASE_URL: here.databaseUrl }), (one) =>
-      one.close(),
-    );
   });
-  afterAll(() => endings.run());
+  const here = use(() => startTestService(all()));
+  const there = use(() => here.another());
   beforeEach(() => provider.reset());
 
   const sql = (text: string, values: unknown[] = []) => query(here.databaseUrl, text, values);

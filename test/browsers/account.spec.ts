@@ -1,15 +1,11 @@
 import { find, type Tab } from './browser.js';
 import { waitFor } from './eventually.js';
 import { codes, World } from './world.js';
+import { use } from '../support/use.js';
 
 /** In every engine; details in Chromium: chromium/client-account.spec.ts. */
 describe('showDevices() and showUser()', () => {
-  let world: World;
-
-  beforeAll(async () => {
-    world = await World.start();
-  });
-  afterAll(() => world?.close());
+  const world = use(() => World.start());
   afterEach(() => world.leave());
 
   const show = (tab: Tab, name: 'showDevices' | 'showUser'): Promise<unknown> =>

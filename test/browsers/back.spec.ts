@@ -3,15 +3,12 @@ import { type Profile, type Tab, find } from './browser.js';
 import { ENGINE } from './engines.js';
 import { waitFor } from './eventually.js';
 import { codes, DIALOG, ENTER, logIn, said, SERVICE_KEY, signedIn, World } from './world.js';
+import { use } from '../support/use.js';
 
 describe('a page that comes back from the cache of the browser', () => {
-  let world: World;
   let profile: Profile;
 
-  beforeAll(async () => {
-    world = await World.start();
-  });
-  afterAll(() => world?.close());
+  const world = use(() => World.start());
   beforeEach(async () => {
     profile = await world.newProfile();
   });

@@ -1,15 +1,12 @@
 import type { Profile } from './browser.js';
 import { waitFor } from './eventually.js';
 import { codes, signedIn, World } from './world.js';
+import { use } from '../support/use.js';
 
 describe('the client binds a session to its browser', () => {
-  let world: World;
   let profile: Profile;
 
-  beforeAll(async () => {
-    world = await World.start();
-  });
-  afterAll(() => world?.close());
+  const world = use(() => World.start());
   beforeEach(async () => {
     profile = await world.newProfile();
   });

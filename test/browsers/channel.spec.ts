@@ -3,16 +3,13 @@ import type { Profile, Tab } from './browser.js';
 import { ENGINE } from './engines.js';
 import { waitFor } from './eventually.js';
 import { codes, SERVICE_KEY, World } from './world.js';
+import { use } from '../support/use.js';
 
 describe('the channel', () => {
-  let world: World;
   let profile: Profile;
   let tab: Tab;
 
-  beforeAll(async () => {
-    world = await World.start();
-  });
-  afterAll(() => world?.close());
+  const world = use(() => World.start());
   const connect = (where: Tab): Promise<unknown> =>
     where.evaluate(`latchkey.connect().then((channel) => {
       window.channel = channel; window.notes = []; window.infos = [];

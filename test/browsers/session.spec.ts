@@ -7,19 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
 import { sessionRoutes } from '../../packages/server/src/express.js';
-import { createSessions, type Sessions } from '../../packages/server/src/session.js';
+import { createSessions } from '../../packages/server/src/session.js';
 import { privateCa } from '../support/private-ca.js';
 import type { Tab } from './browser.js';
 import { ENGINE } from './engines.js';
 import { waitFor } from './eventually.js';
 import { World } from './world.js';
+import { use } from '../support/use.js';
 
 const OUT = '<form method="post" action="/auth/sign-out"><button>Sign out</button></form>';
 
 /** `@latchkey/server/session` with the headers and cookies of a real browser (RFC 10017 §6). */
 describe('a session of pages that a server renders', () => {
-  let world: World;
-  let sessions: Sessions;
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-session-'));
   const servers: Server[] = [];
   let url: string;
@@ -28,8 +27,8 @@ describe('a session of pages that a server renders', () => {
   /** Method, path and status of each answer. */
   const answers: string[] = [];
 
+  const world = use(() => World.start());
   beforeAll(async () => {
-    world = await World.start();
     const app = express();
     app.use((request, response, next) => {
       response.once('finish', () => answers.push(`${request.method} ${request.path} ${response.statusCode}`));
@@ -52,21 +51,21 @@ describe('a session of pages that a server renders', () => {
       const [key, cert] = [server.key, server.certificate].map((path) => readFileSync(path));
       url = `https://${await listen(createTlsServer({ key, cert }, app))}`;
     }
-    sessions = createSessions({
+  });
+  const sessions = use(() =>
+    createSessions({
       issuer: world.app.service,
       clientUrl: url,
       cookieSecret: 'a cookie secret of the tests, which is long enough',
       tokenEndpoint: true,
-    });
-  });
-  afterAll(async () => {
+    }),
+  );
+  afterAll(() => {
     for (const server of servers) {
       server.closeAllConnections();
       server.close();
     }
     rmSync(folder, { recursive: true });
-    sessions?.close();
-    await world?.close();
   });
   afterEach(() => world.leave());
 

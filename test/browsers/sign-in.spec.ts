@@ -2,15 +2,12 @@ import { type Profile, type Tab, find, FRAME } from './browser.js';
 import { ENGINE } from './engines.js';
 import { eventually, waitFor } from './eventually.js';
 import { CLOSE, DIALOG, ENTER, logIn, NEW_WINDOW, RETRY, said, signedIn, World } from './world.js';
+import { use } from '../support/use.js';
 
 describe('the client signs in', () => {
-  let world: World;
   let profile: Profile;
 
-  beforeAll(async () => {
-    world = await World.start();
-  });
-  afterAll(() => world?.close());
+  const world = use(() => World.start());
   beforeEach(async () => {
     profile = await world.newProfile();
   });

@@ -2,15 +2,12 @@ import request from 'supertest';
 import type { Profile, Tab } from './browser.js';
 import { waitFor } from './eventually.js';
 import { codes, signedIn, World } from './world.js';
+import { use } from '../support/use.js';
 
 describe('the client keeps one session for all tabs', () => {
-  let world: World;
   let profile: Profile;
 
-  beforeAll(async () => {
-    world = await World.start();
-  });
-  afterAll(() => world?.close());
+  const world = use(() => World.start());
   beforeEach(async () => {
     profile = await world.newProfile();
   });

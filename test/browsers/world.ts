@@ -66,7 +66,7 @@ export class World {
     await this.line.refuse();
     await this.service.close();
     await this.provider.close();
-    await this.database.drop();
+    await this.database.close();
   }
 
   /** Stops the service, and starts it again at the same address and with the same database. */

@@ -7,18 +7,12 @@ import type { Settings } from '../../src/platform/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { Sql } from '../../src/platform/database/sql.js';
 import { Events, type ChannelEvent } from '../../src/platform/events.js';
-import { SERVICE_KEY } from '../support/channel.js';
-import {
-  createDatabase,
-  query,
-  type TestDatabase,
-  unhurried,
-  unhurriedOptions,
-} from '../support/database.js';
+import { createDatabase, query, unhurried, unhurriedOptions } from '../support/database.js';
 import { needs } from '../support/installed.js';
-import { startTestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { prepare, use } from '../support/use.js';
 
 /** On a plain PostgreSQL: the first digit of a user stands for the shard. */
 const SHARDS = `
@@ -26,29 +20,22 @@ const SHARDS = `
   LANGUAGE SQL AS 'SELECT ascii($2::text)::bigint'`;
 
 needs({ 'one PostgreSQL': process.env['CITUS_URL'] === undefined }).describe('the forms for Citus', () => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
-  let writer: CitusPushWriter;
-  let history: CitusChannelHistory;
   let appended: ChannelEvent[];
 
-  beforeAll(async () => {
-    database = await createDatabase();
-    await query(database.url, SHARDS);
-    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
-    const settings = { channelHistory: 3, databasePoolSize: 4 } as Settings;
-    const events = new Events();
-    events.on('channel.appended', (all) => void appended.push(...all));
-    const sql = new Sql(dataSource, true, events);
-    writer = new CitusPushWriter(sql, settings, dataSource);
-    history = new CitusChannelHistory(dataSource, sql, events, settings);
-  });
+  const database = use(() => createDatabase());
+  beforeAll(() => query(database.url, SHARDS));
+  const dataSource = use(
+    () => new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize(),
+    (one) => one.destroy(),
+  );
+  const settings = { channelHistory: 3, databasePoolSize: 4 } as Settings;
+  const events = new Events();
+  const sql = prepare(() => new Sql(dataSource, true, events));
+  beforeAll(() => events.on('channel.appended', (all) => void appended.push(...all)));
+  const writer = prepare(() => new CitusPushWriter(sql, settings, dataSource));
+  const history = prepare(() => new CitusChannelHistory(dataSource, sql, events, settings));
   beforeEach(() => {
     appended = [];
-  });
-  afterAll(async () => {
-    await dataSource?.destroy();
-    await database?.drop();
   });
 
   async function user(): Promise<string> {
@@ -74,9 +61,9 @@ needs({ 'one PostgreSQL': process.env['CITUS_URL'] === undefined }).describe('th
   it('store pushes, one or many, each in the order of its user', async () => {
     const [ada, bo] = [await user(), await user()];
     expect(await writer.write([event('first', 60)], [to(ada)])).toMatchObject([{ event_offset: '1' }]);
-    const events = [event('second', 60), event('unstored', 0), event('of a device', 60, randomUUID())];
+    const pushed = [event('second', 60), event('unstored', 0), event('of a device', 60, randomUUID())];
     const targets = [to(bo), to(ada), to(randomUUID()), to(ada, 1), to(ada), to(bo, 2)];
-    const rows = await writer.write(events, targets);
+    const rows = await writer.write(pushed, targets);
     const offsets = rows.map((row) => row && 'event_offset' in row && [row.event_offset, row.online]);
     expect(offsets).toEqual([['1', true], ['2', true], undefined, [null, true], ['3', true], undefined]);
     expect(await stored(ada)).toEqual([

@@ -1,11 +1,11 @@
-import pg from 'pg';
 import * as append from '../../src/channel/append.sql.js';
 import * as state from '../../src/channel/channel-state.sql.js';
 import * as signOut from '../../src/device/sign-out.sql.js';
 import { FIND_STANDING } from '../../src/features/scim/effect/standing.sql.js';
 import * as push from '../../src/realtime/push/push.sql.js';
 import * as refresh from '../../src/token/refresh/refresh.sql.js';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { connect, createDatabase } from '../support/database.js';
+import { use } from '../support/use.js';
 
 /** The whole texts of the files, each with the number of its parameters. */
 const STATEMENTS = [
@@ -32,18 +32,11 @@ const STATEMENTS = [
 ] as const;
 
 describe('on the migrated schema, PostgreSQL accepts the statement', () => {
-  let database: TestDatabase;
-  let client: pg.Client;
-
-  beforeAll(async () => {
-    database = await createDatabase();
-    client = new pg.Client(database.url);
-    await client.connect();
-  });
-  afterAll(async () => {
-    await client?.end();
-    await database?.drop();
-  });
+  const database = use(() => createDatabase());
+  const client = use(
+    () => connect(database.url),
+    (one) => one.end(),
+  );
   afterEach(() => client.query('DEALLOCATE ALL'));
 
   it.each(STATEMENTS)('%s', async (_what, text, parameters) => {

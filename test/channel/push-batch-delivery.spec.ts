@@ -3,12 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { Sql } from '../../src/platform/database/sql.js';
-import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { Channel } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { TestService } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';
 import type { SocketClient } from '../support/socket-client.js';
+import { use } from '../support/use.js';
 import { until } from '../support/waiting.js';
 
 interface Result {
@@ -26,19 +28,21 @@ describe.each(['PostgreSQL', 'Redis'])('batches of events; notifications over %s
   const requirements = transport === 'Redis' ? { 'redis-server': hasRedis } : {};
   needs(requirements).describe('two instances', () => {
     const env: Record<string, string> = { PUBLIC_URL };
-    let redis: RedisServer | undefined;
     let instances: readonly TestService[];
-    beforeAll(async () => {
-      if (transport !== 'Redis') return;
-      redis = await RedisServer.start();
-      env['REDIS_URL'] = redis.url;
-    });
+    if (transport === 'Redis') {
+      const redis = use(
+        () => RedisServer.start(),
+        (one) => one.kill(),
+      );
+      beforeAll(() => {
+        env['REDIS_URL'] = redis.url;
+      });
+    }
     const channel = Channel.around(env);
     beforeEach(async () => {
       const other = await channel.another({ ...env, DATABASE_URL: channel.service.databaseUrl });
       instances = [channel.service, other];
     });
-    afterAll(() => redis?.kill());
 
     async function send({ url }: { url: string }, events: object[]): Promise<Result[]> {
       const { body } = await bearer(url, SERVICE_KEY).post('/push/batch', { events }).expect(200);

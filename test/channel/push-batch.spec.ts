@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { Client } from 'pg';
-import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { Channel } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { needs } from '../support/installed.js';
 import { bearer } from '../support/sign-in.js';
 import { waiting } from '../support/waiting.js';
+import { connect } from '../support/database.js';
+import { useEach } from '../support/use.js';
 
 type Result = Partial<Record<'id' | 'error' | 'error_description', string>> & {
   readonly offset?: number | null;
@@ -231,7 +233,6 @@ describe('POST /push/batch', () => {
   });
 
   describe('while another transaction holds a lock', () => {
-    let holder: Client;
     const hold = (userId: string) =>
       holder.query('INSERT INTO channels (user_id, last_offset) VALUES ($1, 0)', [userId]);
     const answer = async (call: ReturnType<typeof send>): Promise<unknown[]> => {
@@ -243,13 +244,14 @@ describe('POST /push/batch', () => {
         SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`);
       return rows.length;
     };
-    beforeEach(async () => {
+    beforeEach(() => {
       [ada, bob] = [ada, bob].toSorted() as [string, string];
-      holder = new Client(channel.service.databaseUrl);
-      await holder.connect();
-      await holder.query('BEGIN');
     });
-    afterEach(() => holder.end());
+    const holder = useEach(
+      () => connect(channel.service.databaseUrl),
+      (one) => one.end(),
+    );
+    beforeEach(() => holder.query('BEGIN'));
 
     alone('a connection that is killed: nothing is half written, and the key is free', async () => {
       const events = [{ user_ids: [ada, bob], event: 'n' }];

@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { runCheckConfig } from '../../src/commands/check/check-config.js';
-import { createDatabase, createEmptyDatabase, dump, query, type TestDatabase } from '../support/database.js';
+import { createDatabase, createEmptyDatabase, dump, query } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import { latchkeyCommand, type CommandResult } from '../support/service-process.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const APPLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
   type: 'pkcs8',
@@ -23,16 +24,12 @@ const APPLE_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.
 describe('check-config', () => {
   let cwd: string;
   let DATA_DIR: string;
-  let database: TestDatabase;
-  beforeAll(async () => {
+  beforeAll(() => {
     cwd = mkdtempSync(join(tmpdir(), 'latchkey-check-'));
     DATA_DIR = join(cwd, 'data');
-    database = await createDatabase();
   });
-  afterAll(async () => {
-    rmSync(cwd, { recursive: true });
-    await database.drop();
-  });
+  const database = use(() => createDatabase());
+  afterAll(() => rmSync(cwd, { recursive: true }));
 
   afterEach(() => jest.restoreAllMocks());
 
@@ -97,7 +94,7 @@ describe('check-config', () => {
       expect([code, await dump(database.url)]).toEqual([0, before]);
     } finally {
       await stub.close();
-      await empty.drop();
+      await empty.close();
     }
   });
 
@@ -130,7 +127,7 @@ describe('check-config', () => {
     const url = new URL(empty.url);
     [url.username, url.password] = ['reader', 'pass-word'];
     const rights = await check({ DATABASE_URL: url.href });
-    await empty.drop();
+    await empty.close();
     expect(rights.stdout).toMatch(/^FAIL +database .*permission denied for schema public; make the role/m);
   });
 
@@ -141,7 +138,7 @@ describe('check-config', () => {
       const before = await dump(other.url);
       const { code, stdout } = await check({ DATABASE_URL: other.url });
       expect(await dump(other.url)).toBe(before);
-      await other.drop();
+      await other.close();
       return [/^FAIL +database +(.*)$/m.exec(stdout)?.[1], code];
     };
     expect(await seen('ALTER TABLE devices DROP COLUMN device_name')).toEqual([

@@ -80,7 +80,7 @@ describe('a secret in a file', () => {
     await provider?.close();
     await receiver?.close();
     await query(database.url, `DROP ROLE ${roles.join(', ')}`);
-    await database.drop();
+    await database.close();
     await rm(directory, { recursive: true });
   });
 

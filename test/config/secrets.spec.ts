@@ -3,32 +3,16 @@ import request from 'supertest';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const CLIENT_SECRET = 'a client secret of the stub';
 const SECRET_KEY = '5e'.repeat(32);
 
 /** P5: no secret is in the log, even at level trace, and in the database only in its own column. */
 describe('secrets', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      SERVICE_KEYS: SERVICE_KEY,
-      SECRET_KEY,
-      LOG_LEVEL: 'trace',
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ SERVICE_KEYS: SERVICE_KEY, SECRET_KEY, LOG_LEVEL: 'trace' });
 
   it('are in no log and no table', async () => {
     const code = `code-${randomUUID()}`;

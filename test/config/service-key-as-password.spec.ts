@@ -1,7 +1,6 @@
 import request from 'supertest';
-import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { signIn } from '../support/sign-in.js';
+import { prepare, useService } from '../support/use.js';
 
 const KEY = 'a-service_key.of~thirty+two/characters==';
 const PUSH_KEY = 'a-key-of-the-right-to-push-and-nothing-else';
@@ -17,26 +16,15 @@ const encoded = (text: string): string =>
  * docs/stock-clients.md#verifying-access-tokens).
  */
 describe('a service key as the password of Basic', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let tokens: Tokens;
   let address = 0;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      SERVICE_KEYS: `read:${KEY},push:${PUSH_KEY}`,
-      RATE_LIMIT: 'on',
-      RATE_LIMIT_BAD_TOKEN: '2',
-      TRUST_PROXY: 'loopback',
-    });
-    tokens = await signIn(service.url);
+  const { service } = useService({
+    SERVICE_KEYS: `read:${KEY},push:${PUSH_KEY}`,
+    RATE_LIMIT: 'on',
+    RATE_LIMIT_BAD_TOKEN: '2',
+    TRUST_PROXY: 'loopback',
   });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const tokens = prepare(() => signIn(service.url));
 
   const newAddress = (): string => `203.0.113.${++address}`;
 

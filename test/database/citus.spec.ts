@@ -9,16 +9,15 @@ import { MIGRATIONS } from '../../src/entities.js';
 import { migrate } from '../../src/platform/database/start/migrate.js';
 import { Removal } from '../../src/operations/removal/removal.js';
 import { createCitusDatabase } from '../support/citus.js';
-import { type TestDatabase, query } from '../support/database.js';
+import { query } from '../support/database.js';
 import { ClientKey } from '../support/dpop.js';
 import { needs } from '../support/installed.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY as KEY, startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use, useService } from '../support/use.js';
 
 const coordinator = process.env['CITUS_URL'];
-const KEY = 'a-service-key-of-thirty-two-characters';
 
 /** What the coordinator has sent to which node. */
 interface Command {
@@ -50,24 +49,17 @@ function listen(service: TestService): Command[] {
 
 // The other tests run on a cluster as well: `npm run test:all -- citus`.
 needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', () => {
-  let provider: StubProvider;
-  let database: TestDatabase;
-  let service: TestService;
   let commands: Command[];
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    database = await createCitusDatabase(coordinator!);
+  const database = use(() => createCitusDatabase(coordinator!));
+  const { provider, service } = useService(() => {
     const url = new URL(database.url);
     const options = `${url.searchParams.get('options')} -c citus.log_remote_commands=on -c client_min_messages=log`;
     url.searchParams.set('options', options);
-    service = await startTestService({ ...provider.env(), DATABASE_URL: url.href, SERVICE_KEYS: KEY });
-    commands = listen(service);
+    return { DATABASE_URL: url.href, SERVICE_KEYS: KEY };
   });
-  afterAll(async () => {
-    await service?.close();
-    await database?.drop();
-    await provider?.close();
+  beforeAll(() => {
+    commands = listen(service);
   });
 
   /** The commands of one request: begin and commit left out. */

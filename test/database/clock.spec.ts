@@ -5,9 +5,10 @@ import request from 'supertest';
 import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { ClientKey } from '../support/dpop.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 const PRELOAD = fileURLToPath(new URL('../support/skewed-clock.mjs', import.meta.url));
 
@@ -16,17 +17,19 @@ const PRELOAD = fileURLToPath(new URL('../support/skewed-clock.mjs', import.meta
  * (docs/security-model.md#protection-of-a-session).
  */
 describe('an instance with a clock that is 90 s off', () => {
-  let provider: StubProvider;
-  let right: TestService;
   let early: ServiceProcess;
   let late: ServiceProcess;
+  afterAll(async () => {
+    await early?.end('SIGTERM');
+    await late?.end('SIGTERM');
+  });
 
+  const provider = use(() => StubProvider.start());
+  const env = () => ({ ...provider.env(), PUBLIC_URL: 'http://localhost:3000', ACCESS_TOKEN_TTL: '4' });
+  const right = use(() => startTestService(env()));
   beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', ACCESS_TOKEN_TTL: '4' };
-    right = await startTestService(env);
     const skewed = (ms: number) => ({
-      ...env,
+      ...env(),
       DATABASE_URL: right.databaseUrl,
       NODE_OPTIONS: `--import ${PRELOAD}`,
       CLOCK_SKEW_MS: String(ms),
@@ -35,12 +38,6 @@ describe('an instance with a clock that is 90 s off', () => {
       startServiceProcess(skewed(90_000)),
       startServiceProcess(skewed(-90_000)),
     ]);
-  });
-  afterAll(async () => {
-    await early?.end('SIGTERM');
-    await late?.end('SIGTERM');
-    await right?.close();
-    await provider?.close();
   });
 
   const everyone = (): string[] => [right.url, early.url, late.url];

@@ -10,6 +10,7 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 const IN_FLIGHT = 20;
 /** For requests in flight after SIGTERM (docs/production.md#behind-a-proxy). */
@@ -17,23 +18,17 @@ const STOP_MS = 10_000;
 
 /** Kills and stops a process of the compiled service (security.md, P4 and P11). */
 describe('the end of a process', () => {
-  let provider: StubProvider;
-  let database: Awaited<ReturnType<typeof createDatabase>>;
   let env: Record<string, string>;
   let service: ServiceProcess | undefined;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    database = await createDatabase();
+  const provider = use(() => StubProvider.start());
+  const database = use(() => createDatabase());
+  beforeAll(() => {
     env = { ...provider.env(), DATABASE_URL: database.url };
   });
   afterEach(async () => {
     provider.reset();
     await service?.end('SIGKILL');
-  });
-  afterAll(async () => {
-    await database?.drop();
-    await provider?.close();
   });
 
   const PEOPLE = 32;

@@ -4,11 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { targetOf } from '../../src/platform/database/pool/connection-target.js';
 import { onCluster } from '../../src/commands/distribute/distribute.js';
 import { createCitusSchema } from '../support/citus.js';
-import { createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
+import { createEmptyDatabase, query } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { startTestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 
@@ -28,7 +29,7 @@ it('time-outs of the database or the role do not apply to the distribution', asy
   const target = targetOf(() => database.url, 'session');
   const [row] = await onCluster(target, (cluster) => cluster.query<[object]>('SHOW statement_timeout'));
   expect(row).toEqual({ statement_timeout: '0' });
-  await database.drop();
+  await database.close();
 });
 
 // test/install/service-package.spec.ts has its usage, and the lack of DATABASE_URL.
@@ -47,18 +48,12 @@ describe('latchkey distribute', () => {
 const coordinator = process.env['CITUS_URL'];
 
 needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', () => {
-  let schema: TestDatabase;
-  let provider: StubProvider;
   let env: Record<string, string>;
 
-  beforeAll(async () => {
-    schema = await createCitusSchema(coordinator!);
-    provider = await StubProvider.start();
+  const schema = use(() => createCitusSchema(coordinator!));
+  const provider = use(() => StubProvider.start());
+  beforeAll(() => {
     env = { ...provider.env(), DATABASE_URL: schema.url, PUBLIC_URL: 'http://latchkey.test' };
-  });
-  afterAll(async () => {
-    await provider?.close();
-    await schema?.drop();
   });
 
   it('distributes existing rows once the service has stopped; may be repeated; the service works after it', async () => {

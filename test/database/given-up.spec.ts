@@ -32,7 +32,7 @@ describe('a statement that times out', () => {
   afterAll(async () => {
     await proxy.refuse(); // also if a test has failed: the pool waits for its connections
     await dataSource.destroy();
-    await database.drop();
+    await database.close();
   });
 
   /** The backends of the pool, oldest first. */

@@ -1,39 +1,24 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { Client } from 'pg';
 import { StateService } from '../../src/auth/states/state.service.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { NOWHERE } from '../support/audit.js';
 import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { connect, query } from '../support/database.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { waiting } from '../support/waiting.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { useEach, useService } from '../support/use.js';
 
 /** Which statement waits for which: another connection holds a lock, so that the order is certain. */
 describe('locks', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let holder: Client;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
-  beforeEach(async () => {
-    holder = new Client(service.databaseUrl);
-    await holder.connect();
-    await holder.query('BEGIN');
-  });
-  afterEach(() => holder.end());
+  const { provider, service } = useService({ SERVICE_KEYS: SERVICE_KEY });
+  const holder = useEach(
+    () => connect(service.databaseUrl),
+    (one) => one.end(),
+  );
+  beforeEach(() => holder.query('BEGIN'));
 
   const as = ({ access_token }: Tokens) => bearer(service.url, access_token);
   const statusOf = async (call: PromiseLike<{ status: number }>): Promise<number> => (await call).status;

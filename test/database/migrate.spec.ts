@@ -7,8 +7,9 @@ import { freePort } from '../support/free-port.js';
 import { targetOf } from '../../src/platform/database/pool/connection-target.js';
 import { migrate, type MigrationOptions } from '../../src/platform/database/start/migrate.js';
 import type { RetryOptions } from '../../src/platform/database/start/retry.js';
-import { createEmptyDatabase, type TestDatabase, query as queryAt } from '../support/database.js';
+import { createEmptyDatabase, query as queryAt } from '../support/database.js';
 import { waiting, until } from '../support/waiting.js';
+import { useEach } from '../support/use.js';
 
 /** A migration of some statements. */
 function migrationOf(name: string, statements: readonly string[], transaction = true) {
@@ -35,20 +36,17 @@ const INDEX = 'CREATE INDEX CONCURRENTLY applied_name ON applied (name)';
 const Concurrent = migrationOf('Concurrent1700000000002', [INDEX], false);
 const Broken = migrationOf('Broken1700000000003', ['CREATE TABLE half_done (id int)', 'SELECT broken']);
 const Altering = migrationOf('Altering1700000000004', ['ALTER TABLE applied ADD COLUMN age int']);
-
-let database: TestDatabase;
 let log: string[];
 let proxy: Server | undefined;
 
-beforeEach(async () => {
-  database = await createEmptyDatabase();
-  log = [];
-});
-
-afterEach(async () => {
+afterEach(() => {
   proxy?.close();
   proxy = undefined;
-  await database.drop();
+});
+
+const database = useEach(() => createEmptyDatabase());
+beforeEach(() => {
+  log = [];
 });
 
 function options(url: string, ...more: (new () => MigrationInterface)[]): MigrationOptions {
@@ -109,14 +107,12 @@ describe('migrate', () => {
 });
 
 describe('a locked table', () => {
-  let holder: Client;
-
-  beforeEach(async () => {
-    await migrate(options(database.url), retries());
-    holder = new Client(database.url);
-    await holder.connect();
-  });
-  afterEach(() => holder.end());
+  beforeEach(() => migrate(options(database.url), retries()));
+  const holder = useEach(
+    () => new Client(database.url),
+    (one) => one.end(),
+  );
+  beforeEach(() => holder.connect());
 
   const hold = (mode: string) => holder.query(`BEGIN; LOCK TABLE applied IN ${mode} MODE`);
   const altered = `SELECT FROM information_schema.columns WHERE table_name = 'applied' AND column_name = 'age'`;

@@ -1,15 +1,12 @@
 import { checkConfig } from '../../src/commands/check/check-config.js';
 import { CheckReport } from '../../src/platform/check-report.js';
 import { parseSettings } from '../../src/settings.js';
-import { createDatabase, dump, query, type TestDatabase } from '../support/database.js';
+import { createDatabase, dump, query } from '../support/database.js';
 import { startTestService } from '../support/service.js';
+import { useEach } from '../support/use.js';
 
 describe('a database with the schema of another version', () => {
-  let database: TestDatabase;
-  beforeEach(async () => {
-    database = await createDatabase();
-  });
-  afterEach(() => database.drop());
+  const database = useEach(() => createDatabase());
 
   it.each([
     ['lacks a table', 'DROP TABLE void_claims', 'lacks the column void_claims.user_id'],

@@ -5,11 +5,10 @@ import { parseSettings } from '../../src/settings.js';
 import { createLog } from '../../src/operations/log.js';
 import { startService } from '../../src/start/start.js';
 import { createDatabase } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
+import { use, useService } from '../support/use.js';
 
 /** The limits grow by so many times the usual duration of these calls. */
 const LENIENCY = 5;
@@ -17,25 +16,12 @@ const AWAY = { error: 'server_error', error_description: 'the database is unavai
 
 /** P10: an error within 2 s, and recovery without a restart. */
 describe('a database outage', () => {
-  let provider: StubProvider;
-  let database: Awaited<ReturnType<typeof createDatabase>>;
-  let proxy: TcpProxy;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    database = await createDatabase();
-    proxy = await TcpProxy.before(database.url);
-    const behind = new URL(database.url);
-    behind.port = String(proxy.port);
-    service = await startTestService({ ...provider.env(), DATABASE_URL: behind.href });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await proxy?.refuse();
-    await database?.drop();
-    await provider?.close();
-  });
+  const database = use(() => createDatabase());
+  const proxy = use(
+    () => TcpProxy.before(database.url),
+    (one) => one.refuse(),
+  );
+  const { service } = useService(() => ({ DATABASE_URL: proxy.through(database.url) }));
 
   it.each([
     ['refuses connections', () => proxy.refuse()],
@@ -115,5 +101,5 @@ it('a retried start makes the modules once', async () => {
   expect(lines.join('')).toMatch(/waiting for the database/);
   expect(lines.join('')).not.toMatch(/already registered/);
   closing.close();
-  await database.drop();
+  await database.close();
 });

@@ -16,29 +16,24 @@ import {
 } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { hasPgBouncer, PgBouncer } from '../support/pgbouncer.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { use } from '../support/use.js';
 
 /** DATABASE_POOLER=transaction (docs/database.md#poolers): state of a session would affect other clients. */
 needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mode', () => {
   let database: TestDatabase;
   let pooler: PgBouncer;
   let service: TestService | undefined;
-  let provider: StubProvider;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-  });
+  const provider = use(() => StubProvider.start());
   afterEach(async () => {
     await service?.close();
     service = undefined;
     await pooler?.stop();
-    await database?.drop();
+    await database?.close();
   });
-  afterAll(() => provider.close());
 
   it('everything works, for many at once on two connections', async () => {
     database = await createDatabase();

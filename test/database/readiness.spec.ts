@@ -10,29 +10,21 @@ import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/c
 import { sharedPlace } from '../../packages/embedded-postgres/src/system-account.js';
 import { Sql } from '../../src/platform/database/sql.js';
 import { version } from '../support/deployment-files.js';
-import { createDatabase, type TestDatabase, query } from '../support/database.js';
+import { createDatabase, query } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { PostgresNode } from '../support/standby.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 /**
  * 503 while the database accepts no writes (docs/production.md#behind-a-proxy). Outages: outage.spec.ts,
  * standby.spec.ts.
  */
 describe('GET /health/ready', () => {
-  let database: TestDatabase;
-  let service: TestService;
-
-  beforeAll(async () => {
-    database = await createDatabase();
-    service = await startTestService({ DATABASE_URL: database.url });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await database?.drop();
-  });
+  const database = use(() => createDatabase());
+  const service = use(() => startTestService({ DATABASE_URL: database.url }));
   afterEach(() => jest.restoreAllMocks());
 
   const ready = async (): Promise<unknown[]> => {

@@ -2,25 +2,22 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { placements } from '../../src/commands/distribute/distribute.js';
 import { ENTITIES, MIGRATIONS } from '../../src/entities.js';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { createDatabase } from '../support/database.js';
+import { use } from '../support/use.js';
 
 describe('the schema', () => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
-
-  beforeAll(async () => {
-    database = await createDatabase();
-    const options = dataSourceOptions(database.url, 1);
-    dataSource = await new DataSource({
-      ...options,
-      entities: ENTITIES,
-      migrations: MIGRATIONS,
-    }).initialize();
-  });
-  afterAll(async () => {
-    await dataSource?.destroy();
-    await database?.drop();
-  });
+  const database = use(() => createDatabase());
+  const dataSource = use(
+    () => {
+      const options = dataSourceOptions(database.url, 1);
+      return new DataSource({
+        ...options,
+        entities: ENTITIES,
+        migrations: MIGRATIONS,
+      }).initialize();
+    },
+    (one) => one.destroy(),
+  );
 
   const tables = async (): Promise<string[]> => {
     const rows = await dataSource.query<{ name: string }[]>(

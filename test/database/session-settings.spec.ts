@@ -4,11 +4,10 @@ import { DataSource } from 'typeorm';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
 import { hasPgBouncer, PgBouncer } from '../support/pgbouncer.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { needs } from '../support/installed.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { use } from '../support/use.js';
 
 /** Each changes results, fails statements or changes how values are printed. */
 const HOSTILE: Readonly<Record<string, string>> = {
@@ -35,20 +34,16 @@ describe('settings that a role or a database has for other applications', () => 
   let database: TestDatabase;
   let service: TestService | undefined;
   let pooler: PgBouncer | undefined;
-  let provider: StubProvider;
   let role: string | undefined;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-  });
+  const provider = use(() => StubProvider.start());
   afterEach(async () => {
     await service?.close();
     await pooler?.stop();
-    await database.drop();
+    await database.close();
     if (role) await query(serverOf(database), `DROP ROLE ${role}`);
     service = pooler = role = undefined;
   });
-  afterAll(() => provider.close());
 
   const serverOf = ({ url }: TestDatabase): string => url.replace(/[^/]*$/, 'postgres');
   const nameOf = ({ url }: TestDatabase): string => new URL(url).pathname.slice(1);

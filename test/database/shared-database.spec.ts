@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import request from 'supertest';
-import { createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
+import { createEmptyDatabase, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { useEach } from '../support/use.js';
 
 describe('a database with tables of another application', () => {
-  let database: TestDatabase;
   let service: TestService | undefined;
-  beforeEach(async () => {
-    database = await createEmptyDatabase();
-  });
   afterEach(async () => {
     await service?.close();
     service = undefined;
-    await database.drop();
   });
+  const database = useEach(() => createEmptyDatabase());
 
   const start = (url = database.url): Promise<TestService> => startTestService({ DATABASE_URL: url });
   const withPath = (path: string): string =>
@@ -100,6 +97,6 @@ it('refuses a database with another encoding than UTF8', async () => {
     expect(await query(url, `SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
   } finally {
     await query(database.url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    await database.drop();
+    await database.close();
   }
 });

@@ -2,9 +2,10 @@ import request from 'supertest';
 import { bearer, signIn } from '../support/sign-in.js';
 import { needs } from '../support/installed.js';
 import { ReplicatedPostgres } from '../support/standby.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 const WAITING = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
@@ -13,17 +14,15 @@ const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHER
 needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby that hangs', () => {
   let pair: ReplicatedPostgres;
   let provider: StubProvider;
-  let service: TestService;
 
   beforeAll(async () => {
     [pair, provider] = await Promise.all([ReplicatedPostgres.start(), StubProvider.start()]);
-    service = await startTestService({ ...provider.env(), DATABASE_URL: pair.primary.url });
   });
   afterAll(async () => {
-    await service?.close();
     await pair?.stop();
     await provider?.close();
   });
+  const service = use(() => startTestService({ ...provider.env(), DATABASE_URL: pair.primary.url }));
 
   /** Returns the status while each wait for the standby is cancelled. */
   async function cancelled(asked: PromiseLike<{ status: number }>): Promise<number> {

@@ -4,21 +4,23 @@ import { dataSourceOptions } from '../../src/platform/database/pool/data-source.
 import { plainArray } from '../../src/platform/database/batching.js';
 import { Sql } from '../../src/platform/database/sql.js';
 import { isDatabaseAway } from '../../src/platform/errors/database-error.js';
-import { createEmptyDatabase, type TestDatabase, query, unhurriedOptions } from '../support/database.js';
+import { createEmptyDatabase, query, unhurriedOptions } from '../support/database.js';
+import { useEach } from '../support/use.js';
 
 const PLACES = 40;
 
 /** A bad row must not fail the other calls of its batch (P4); a lost server is not asked again for each call. */
 describe('a batch of calls on PostgreSQL', () => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
   let sizes: number[];
   let store: (n: string) => Promise<string>;
 
+  const database = useEach(() => createEmptyDatabase());
+  beforeEach(() => query(database.url, 'CREATE TABLE kept (n smallint PRIMARY KEY CHECK (n <> 13))'));
+  const dataSource = useEach(
+    () => new DataSource(unhurriedOptions(dataSourceOptions(database.url, 2))).initialize(),
+    (one) => one.destroy(),
+  );
   beforeEach(async () => {
-    database = await createEmptyDatabase();
-    await query(database.url, 'CREATE TABLE kept (n smallint PRIMARY KEY CHECK (n <> 13))');
-    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 2))).initialize();
     const sql = new Sql(dataSource);
     sizes = [];
     const insert = { name: 'keep', text: 'INSERT INTO kept SELECT unnest($1::text[])::smallint' };
@@ -27,10 +29,6 @@ describe('a batch of calls on PostgreSQL', () => {
       await sql.query(insert, [items]);
       return items;
     });
-  });
-  afterEach(async () => {
-    await dataSource.destroy();
-    await database.drop();
   });
 
   const kept = async (): Promise<number[]> =>
@@ -80,5 +78,5 @@ it('arrays that need no quotes are read as they were written', async () => {
   ] as const) {
     expect(await query(database.url, `SELECT $1::${type} AS elements`, [literal])).toEqual([{ elements }]);
   }
-  await database.drop();
+  await database.close();
 });

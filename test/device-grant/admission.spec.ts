@@ -4,12 +4,12 @@ import { deriveUserId } from '../../src/identity/user-id.js';
 import { caep, push, risc, Transmitter } from '../provider-events/transmitter.js';
 import { query } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
 import { Person } from '../support/oidc-issuer.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
 import { until } from '../support/waiting.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { use } from '../support/use.js';
 
 const DIRECTORY_TOKEN = 'a-token-of-the-directory-with-enough-characters';
 const MAX_SESSIONS = 2;
@@ -19,19 +19,12 @@ const MAX_SESSIONS = 2;
  * (docs/device-sign-in.md#the-session), on two instances.
  */
 describe('tokens for a device after the approval', () => {
-  const endings = new Endings();
-  let transmitter: Transmitter;
-  let asked: WebhookReceiver;
-  let here: TestService;
-  /** Lets only some users in, since its operator has just set `allow`. */
-  let strict: TestService;
-  let directory: DirectoryClient;
   let user: string;
   let env: Record<string, string>;
 
-  beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
-    asked = endings.after(await WebhookReceiver.start(), (one) => one.close());
+  const transmitter = use(() => Transmitter.start());
+  const asked = use(() => WebhookReceiver.start());
+  beforeAll(() => {
     env = transmitter.env({
       DEVICE_GRANT: 'on',
       MAX_SESSIONS: String(MAX_SESSIONS),
@@ -41,12 +34,11 @@ describe('tokens for a device after the approval', () => {
       // An account that is disabled keeps its sessions, so that the check alone refuses the device.
       PROVIDERS_CORP_SIGNALS_END: 'session-revoked',
     });
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const allow = { PROVIDERS_CORP_ALLOW: 'claim:plan=gold', DATABASE_URL: here.databaseUrl };
-    strict = endings.after(await startTestService({ ...env, ...allow }), (one) => one.close());
-    directory = new DirectoryClient(here.url, 'corp', DIRECTORY_TOKEN);
   });
-  afterAll(() => endings.run());
+  const here = use(() => startTestService(env));
+  /** Lets only some users in, since its operator has just set `allow`. */
+  const strict = use(() => here.another({ PROVIDERS_CORP_ALLOW: 'claim:plan=gold' }));
+  const directory = new DirectoryClient(here, 'corp', DIRECTORY_TOKEN);
   beforeEach(() => {
     user = `user-${randomUUID()}`;
     admit(true);

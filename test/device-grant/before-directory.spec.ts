@@ -1,33 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { bearer, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 describe('an approval by a session from before the directory was on', () => {
-  const endings = new Endings();
-  let before: TestService;
-  let service: TestService;
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), DEVICE_GRANT: 'on', PUBLIC_URL: 'http://localhost:3000' };
-    before = endings.after(await startTestService(env), (one) => one.close());
-    service = endings.after(
-      await startTestService({
-        ...env,
-        ...DIRECTORY_ENV,
-        PROVIDERS_STUB_ALLOW: 'directory',
-        DATABASE_URL: before.databaseUrl,
-      }),
-      (one) => one.close(),
-    );
-  });
-  afterAll(() => endings.run());
+  const provider = use(() => StubProvider.start());
+  const env = () => ({ ...provider.env(), DEVICE_GRANT: 'on', PUBLIC_URL: 'http://localhost:3000' });
+  const before = use(() => startTestService(env()));
+  const service = use(() =>
+    startTestService({
+      ...env(),
+      ...DIRECTORY_ENV,
+      PROVIDERS_STUB_ALLOW: 'directory',
+      DATABASE_URL: before.databaseUrl,
+    }),
+  );
   it('is one of a user of the directory', async () => {
     const user = randomUUID();
-    const directory = new DirectoryClient(service.url);
+    const directory = new DirectoryClient(service);
     const tokens = await signIn(before.url, user);
     await directory.create('/Users', { userName: user, externalId: user });
     const { body } = await request(service.url)

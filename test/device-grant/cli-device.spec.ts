@@ -5,32 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import request from 'supertest';
-import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { signIn } from '../support/sign-in.js';
+import { prepare, useService } from '../support/use.js';
 
 /** `examples/cli sign-in --device`, on a server without a browser. */
 describe('the example for the command line, on a server', () => {
   const home = mkdtempSync(join(tmpdir(), 'latchkey-device-cli-'));
-  let provider: StubProvider;
-  let service: TestService;
-  let ada: Tokens;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({
-      ...provider.env(),
-      PROVIDERS_MOCK_ENABLED: 'false',
-      DEVICE_GRANT: 'push',
-    });
-    ada = await signIn(service.url, 'ada');
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-    rmSync(home, { recursive: true });
-  });
+  const { provider, service } = useService({ PROVIDERS_MOCK_ENABLED: 'false', DEVICE_GRANT: 'push' });
+  const ada = prepare(() => signIn(service.url, 'ada'));
+  beforeAll(() => provider.signInAtOnce());
+  afterAll(() => rmSync(home, { recursive: true }));
 
   /** Runs a sign-in; a person who sees the terminal decides. */
   async function run(approve: boolean) {

@@ -3,16 +3,14 @@ import request, { type Response } from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { ClientKey } from '../support/dpop.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useInstances } from '../support/use.js';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const CLIENT = 'my-cli';
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 interface Begun {
   device_code: string;
@@ -23,25 +21,12 @@ interface Begun {
 
 /** Sign-in of devices without a browser (RFC 8628; docs/device-sign-in.md), on two instances of one database. */
 describe('a device without a browser', () => {
-  const endings = new Endings();
-  let provider: StubProvider;
-  let here: TestService;
-  let there: TestService;
-
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    provider.signInAtOnce(() => 'ada');
-    const env = {
-      ...provider.env(),
-      PROVIDERS_MOCK_ENABLED: 'false',
-      DEVICE_GRANT: 'push',
-      SERVICE_KEYS: SERVICE_KEY,
-    };
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const shared = { ...env, DATABASE_URL: here.databaseUrl, PUBLIC_URL: here.url };
-    there = endings.after(await startTestService(shared), (one) => one.close());
+  const { provider, here, there } = useInstances({
+    PROVIDERS_MOCK_ENABLED: 'false',
+    DEVICE_GRANT: 'push',
+    SERVICE_KEYS: SERVICE_KEY,
   });
-  afterAll(() => endings.run());
+  beforeAll(() => provider.signInAtOnce(() => 'ada'));
   beforeEach(() => sql("UPDATE device_requests SET created_at = now() - interval '2 hours'"));
 
   const sql = (text: string, values: unknown[] = []) => query(here.databaseUrl, text, values);

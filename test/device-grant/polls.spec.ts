@@ -6,12 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until, watchLateness } from '../support/waiting.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { use, useService } from '../support/use.js';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -22,18 +20,14 @@ interface Begun {
 
 /** Polls of devices without a browser, as clients send them (docs/device-sign-in.md#on-the-device). */
 describe('a device that polls', () => {
-  const endings = new Endings();
-  let admission: WebhookReceiver;
-  let service: TestService;
   let approver: Tokens;
 
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    admission = endings.after(await WebhookReceiver.start(), (one) => one.close());
-    const env = { DEVICE_GRANT: 'on', ADMISSION_URL: admission.url, ADMISSION_SECRET: WEBHOOK_SECRET };
-    service = endings.after(await startTestService({ ...provider.env(), ...env }), (one) => one.close());
-  });
-  afterAll(() => endings.run());
+  const admission = use(() => WebhookReceiver.start());
+  const { service } = useService(() => ({
+    DEVICE_GRANT: 'on',
+    ADMISSION_URL: admission.url,
+    ADMISSION_SECRET: WEBHOOK_SECRET,
+  }));
   beforeEach(async () => {
     admission.answer = admit;
     approver = await signIn(service.url);

@@ -3,15 +3,13 @@ import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { RecentEnds } from '../../src/token/sessions/recent-ends.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { use, useService } from '../support/use.js';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 interface Begun {
   device_code: string;
@@ -20,27 +18,17 @@ interface Begun {
 
 /** Rights that were taken away stay away (docs/device-sign-in.md#the-session). */
 describe('the rights of a session that was approved', () => {
-  const endings = new Endings();
-  let provider: StubProvider;
-  let admission: WebhookReceiver;
-  let service: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    provider.signInAtOnce(() => user);
-    admission = endings.after(await WebhookReceiver.start(), (one) => one.close());
-    const env = {
-      ...provider.env(),
-      PROVIDERS_MOCK_ENABLED: 'false',
-      DEVICE_GRANT: 'on',
-      ADMISSION_URL: admission.url,
-      ADMISSION_SECRET: WEBHOOK_SECRET,
-      SERVICE_KEYS: SERVICE_KEY,
-    };
-    service = endings.after(await startTestService(env), (one) => one.close());
-  });
-  afterAll(() => endings.run());
+  const admission = use(() => WebhookReceiver.start());
+  const { provider, service } = useService(() => ({
+    PROVIDERS_MOCK_ENABLED: 'false',
+    DEVICE_GRANT: 'on',
+    ADMISSION_URL: admission.url,
+    ADMISSION_SECRET: WEBHOOK_SECRET,
+    SERVICE_KEYS: SERVICE_KEY,
+  }));
+  beforeAll(() => provider.signInAtOnce(() => user));
   beforeEach(() => {
     user = randomUUID();
     admit({});

@@ -19,7 +19,7 @@ describe('a session that was approved', () => {
       (url: string, { access_token }: Tokens) => bearer(url, access_token).post('/sign-out').expect(204),
     ],
   ])('ends with a session %s', async (_which, before) => {
-    const transmitter = await Transmitter.start(endings);
+    const transmitter = endings.after(await Transmitter.start(), (one) => one.close());
     const env = transmitter.env({ DEVICE_GRANT: 'on', PROVIDERS_MOCK_ENABLED: 'false' });
     const service = endings.after(await startTestService(env), (one) => one.close());
     const subject = `user-${randomUUID()}`;

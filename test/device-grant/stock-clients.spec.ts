@@ -4,9 +4,8 @@ import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 import request from 'supertest';
 import { needs } from '../support/installed.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { signIn } from '../support/sign-in.js';
+import { prepare, useService } from '../support/use.js';
 
 const HTTP = { [oauth.allowInsecureRequests]: true }; // the address of a test is not https
 const PYTHON = '/usr/bin/python3'; // the system's own: its packages are Debian's
@@ -15,23 +14,8 @@ const hasPython =
 
 /** Libraries for the device authorization grant (RFC 8628), as they are. */
 describe('stock clients on devices without a browser', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let ada: Tokens;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      PROVIDERS_MOCK_ENABLED: 'false',
-      DEVICE_GRANT: 'on',
-    });
-    ada = await signIn(service.url, 'ada');
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { service } = useService({ PROVIDERS_MOCK_ENABLED: 'false', DEVICE_GRANT: 'on' });
+  const ada = prepare(() => signIn(service.url, 'ada'));
 
   const approve = (code: string): Promise<unknown> =>
     request(service.url)

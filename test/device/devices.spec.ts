@@ -10,10 +10,9 @@ import { UserStore } from '../../src/user/user.store.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { bearer, claimsOf, NO_FEATURES, signIn, type Tokens } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
+import { useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 interface DeviceView {
@@ -26,18 +25,9 @@ interface DeviceView {
 
 /** `GET /me` and the devices. */
 describe('users and their devices', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ SERVICE_KEYS: SERVICE_KEY });
   beforeEach(() => {
     user = randomUUID();
   });

@@ -6,11 +6,10 @@ import { KeyRing, signJwt } from '../../src/token/keys/key-ring.js';
 import { manyAtOnce } from '../support/crowd.js';
 import { query } from '../support/database.js';
 import { mutantsOf } from '../support/forged-tokens.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { SERVICE_KEY } from '../support/service.js';
+import { bearer, claimsOf, signIn } from '../support/sign-in.js';
+import { prepare, useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const NAMES = ['user', 'session', 'device', 'username', 'email', 'roles', 'groups', 'claims'];
 
 interface Answer {
@@ -21,32 +20,22 @@ interface Answer {
 
 /** docs/forward-auth.md */
 describe('forward auth', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let tokens: Tokens;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
+  const { provider, service } = useService({
+    SERVICE_KEYS: SERVICE_KEY,
+    RATE_LIMIT: 'on',
+    RATE_LIMIT_BAD_TOKEN: '1',
+    RATE_LIMIT_TOKEN: '1000',
+    RATE_LIMIT_AUTHORIZE: '1000',
+  });
+  beforeAll(() =>
     provider.claims.set('ada', {
       roles: ['editor'],
       groups: ['berlin, hq'],
       email: 'ada@example.com',
       plan: 'pro',
-    });
-    service = await startTestService({
-      ...provider.env(),
-      SERVICE_KEYS: SERVICE_KEY,
-      RATE_LIMIT: 'on',
-      RATE_LIMIT_BAD_TOKEN: '1',
-      RATE_LIMIT_TOKEN: '1000',
-      RATE_LIMIT_AUTHORIZE: '1000',
-    });
-    tokens = await signIn(service.url, 'ada', { device_id: randomUUID() });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+    }),
+  );
+  const tokens = prepare(() => signIn(service.url, 'ada', { device_id: randomUUID() }));
 
   /** Sends a request as a proxy may: any method, path and headers, as they are. */
   function ask(

@@ -3,8 +3,10 @@ import { jest } from '@jest/globals';
 import request from 'supertest';
 import { PushService } from '../../src/realtime/push/push.service.js';
 import { TokenInspector } from '../../src/token/access-tokens/token-inspector.js';
-import { Channel, SERVICE_KEY } from '../support/channel.js';
-import { bearer, type Tokens } from '../support/sign-in.js';
+import { Channel } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
+import { bearer } from '../support/sign-in.js';
+import { prepare } from '../support/use.js';
 
 const TIMES = ['created_at', 'last_seen_at'];
 const SEEN = ['user_agent', 'browser', 'os', 'address'];
@@ -13,12 +15,11 @@ const DEVICE = ['device_id', 'device_name', ...SEEN, ...TIMES, 'signed_in', 'onl
 /** The members of answers, in their order. */
 describe('answers', () => {
   const channel = Channel.around();
-  let tokens: Tokens;
   let device: string;
-  beforeAll(async () => {
+  beforeAll(() => {
     device = randomUUID();
-    tokens = await channel.signIn('ada', { device_id: device });
   });
+  const tokens = prepare(() => channel.signIn('ada', { device_id: device }));
 
   const asUser = () => bearer(channel.url, tokens.access_token);
   const introspect = (token: string, token_type_hint?: string) =>

@@ -6,6 +6,7 @@ import { dump } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const STATE = 'ab'.repeat(32);
 const CHALLENGE = 'a'.repeat(43);
@@ -77,11 +78,9 @@ describe('bad input', () => {
 
   describe('a redirect URI', () => {
     const LIST = 'https://a.example/cb,http://127.0.0.1:8080/cb,com.example.app:/cb';
-    let listed: TestService;
-    beforeAll(async () => {
-      listed = await startTestService({ ...provider.env(), DEMO_ENABLED: 'false', REDIRECT_URIS: LIST });
-    });
-    afterAll(() => listed?.close());
+    const listed = use(() =>
+      startTestService({ ...provider.env(), DEMO_ENABLED: 'false', REDIRECT_URIS: LIST }),
+    );
 
     const authorize = (at: TestService, redirect_uri: string) =>
       request(at.url).get('/oauth2/authorize').query({ provider: 'stub', redirect_uri });

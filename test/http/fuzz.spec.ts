@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { WebSocket } from 'ws';
 import { Random } from '../support/random.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { beginSignIn, signIn } from '../support/sign-in.js';
+import { prepare, useService } from '../support/use.js';
 
 const INPUTS = 60;
 const SEED = 1;
@@ -30,19 +29,8 @@ const CHARACTERS = Array.from(
 const NUMBERS = `0 -1 1.5 1e400 0x10 2147483648 9007199254740992 ${'9'.repeat(400)}`.split(' ');
 
 describe('random input', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let issued: Tokens;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService(provider.env());
-    issued = await signIn(service.url);
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { service } = useService();
+  const issued = prepare(() => signIn(service.url));
 
   /** Sends bytes on a connection. @returns the status of each answer; each is complete HTTP, and none a server error */
   async function send(bytes: Buffer | string): Promise<number[]> {

@@ -3,7 +3,8 @@ import type { Express } from 'express';
 import request from 'supertest';
 import { Readiness } from '../../src/operations/readiness.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { use } from '../support/use.js';
 
 const CACHED = [
   '/.well-known/jwks.json',
@@ -14,12 +15,7 @@ const CACHED = [
 const PUBLIC_GETS = [...CACHED, '/health/live', '/health/ready', '/oauth2/authorize', '/nothing', '/'];
 
 describe('HTTP', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await startTestService({ CORS_ORIGINS: 'https://app.example' });
-  });
-  afterAll(() => service?.close());
+  const service = use(() => startTestService({ CORS_ORIGINS: 'https://app.example' }));
 
   it('creates requests and responses with the prototypes Express would set', async () => {
     const server = service.app.getHttpServer();

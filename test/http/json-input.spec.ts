@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { Channel } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { dump } from '../support/database.js';
-import { bearer, beginSignIn, type Tokens } from '../support/sign-in.js';
+import { bearer, beginSignIn } from '../support/sign-in.js';
 import type { SocketClient } from '../support/socket-client.js';
+import { prepare } from '../support/use.js';
 
 /**
  * The OAuth endpoints are lenient; all others take JSON as it was sent
@@ -11,11 +13,12 @@ import type { SocketClient } from '../support/socket-client.js';
  */
 describe('input', () => {
   const channel = Channel.around();
-  let tokens: Tokens;
   let device: string;
-  beforeAll(async () => {
+  beforeAll(() => {
     device = randomUUID();
-    tokens = await channel.signIn('ada', { device_id: device });
+  });
+  const tokens = prepare(() => channel.signIn('ada', { device_id: device }));
+  beforeAll(async () => {
     // Prevents writes of `last_seen_at` while a test compares all rows.
     await channel.sql(`UPDATE devices SET last_seen_at = now() + interval '1 day'`);
   });

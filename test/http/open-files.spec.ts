@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { createDatabase } from '../support/database.js';
 import { needs } from '../support/installed.js';
-import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { startServiceProcess } from '../support/service-process.js';
 import { insertSessions } from '../support/sign-in.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 /** The start needs more than half of it: Node.js reads modules in parallel. */
 const LIMIT = 512;
@@ -19,33 +20,33 @@ const UPGRADE =
 
 /** Connections of clients must not use up the file descriptors of requests. Windows has no such limit. */
 needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors', () => {
-  let database: TestDatabase;
-  let service: ServiceProcess;
   let refresh_token: string;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const clients: Client[] = [];
-
-  beforeAll(async () => {
-    database = await createDatabase();
-    [refresh_token] = (await insertSessions(database.url, 1)) as [string];
-    service = await startServiceProcess(
-      {
-        NODE_ENV: 'production',
-        DATABASE_URL: database.url,
-        REDIRECT_URIS: 'https://app.example/callback',
-        TRUST_PROXY: 'false',
-        RATE_LIMIT: 'off',
-      },
-      undefined,
-      LIMIT,
-    );
-  });
-  afterAll(async () => {
+  afterAll(() => {
     agent.destroy();
     clients.forEach(({ socket }) => socket.destroy());
-    await service?.end('SIGKILL');
-    await database?.drop();
   });
+
+  const database = use(() => createDatabase());
+  beforeAll(async () => {
+    [refresh_token] = (await insertSessions(database.url, 1)) as [string];
+  });
+  const service = use(
+    () =>
+      startServiceProcess(
+        {
+          NODE_ENV: 'production',
+          DATABASE_URL: database.url,
+          REDIRECT_URIS: 'https://app.example/callback',
+          TRUST_PROXY: 'false',
+          RATE_LIMIT: 'off',
+        },
+        undefined,
+        LIMIT,
+      ),
+    (one) => one.end('SIGKILL'),
+  );
 
   interface Client {
     readonly socket: Socket;

@@ -1,9 +1,8 @@
 import { jest } from '@jest/globals';
 import { Sql } from '../../src/platform/database/sql.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { bearer, signIn } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useService } from '../support/use.js';
 
 type Line = Record<string, unknown> & {
   readonly err?: { readonly stack?: string };
@@ -12,17 +11,8 @@ type Line = Record<string, unknown> & {
 
 /** Equal 5xx (docs/maintenance.md#the-log). */
 describe('a request that fails again and again', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), LOG_LEVEL: 'info' });
-  });
+  const { service } = useService({ LOG_LEVEL: 'info' });
   afterEach(() => void jest.restoreAllMocks());
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
 
   it('is logged once, with its stack, and then counted once a second', async () => {
     const { access_token } = await signIn(service.url);

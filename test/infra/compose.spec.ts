@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Cluster } from '../support/cluster.js';
+import { SERVICE_KEY } from '../support/service-process.js';
 import { createEmptyDatabase } from '../support/database.js';
 import { composeFile, type ComposeService, MadeSecrets } from '../support/deployment-files.js';
 import { Endings } from '../support/endings.js';
@@ -39,9 +39,9 @@ class ComposeStack {
   static async create(endings: Endings, redis: boolean): Promise<ComposeStack> {
     const made = endings.after(new MadeSecrets(), (one) => one.remove());
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const database = endings.after(await createEmptyDatabase(), (one) => one.drop());
+    const database = endings.after(await createEmptyDatabase(), (one) => one.close());
     made.replace('database_url', () => database.url);
-    made.replace('service_keys', (keys) => `${keys},${Cluster.serviceKey}`);
+    made.replace('service_keys', (keys) => `${keys},${SERVICE_KEY}`);
 
     const url = `http://localhost:${await freePort()}`;
     const env = { PUBLIC_URL: url, ...provider.env(), ...LIMITS, ...(redis && PROFILE) };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportFault } from './faults.js';
-import { Cluster } from '../support/cluster.js';
+import { SERVICE_KEY } from '../support/service-process.js';
 import { SocketClient, type Received } from '../support/socket-client.js';
 import { until } from '../support/waiting.js';
 import { once } from 'node:events';
@@ -264,7 +264,7 @@ export class FaultPerson {
   async damage(): Promise<Damage> {
     await until(async () => {
       const last = { user_id: this.userId, event: LAST };
-      return (await this.http.ask(`${this.url()}/push`, last, Cluster.serviceKey)).status === 202;
+      return (await this.http.ask(`${this.url()}/push`, last, SERVICE_KEY)).status === 202;
     });
     const stored = this.open(() => 0);
     try {
@@ -307,7 +307,7 @@ export class FaultPerson {
 
   private async push(): Promise<void> {
     const body = { user_id: this.userId, event: EVENT, data: this.pushes++ };
-    const answer = await this.http.counted('push', `${this.url()}/push`, body, Cluster.serviceKey);
+    const answer = await this.http.counted('push', `${this.url()}/push`, body, SERVICE_KEY);
     if (answer) this.pushed.set(body.data, answer.body['offset'] as number);
   }
 

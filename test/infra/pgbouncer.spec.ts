@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bearer, claimsOf, signIn } from '../support/sign-in.js';
 import { Cluster } from '../support/cluster.js';
+import { SERVICE_KEY } from '../support/service-process.js';
 import { createDatabase, query } from '../support/database.js';
 import { FaultLoad } from './fault-load.js';
 import { isFull } from './faults.js';
@@ -70,7 +71,7 @@ needs({ 'test:all -- infra, in full': isFull }).it(
       expect(service.output()).not.toContain('waiting for');
     } finally {
       await pooler.stop();
-      await database.drop();
+      await database.close();
     }
   },
 );
@@ -86,7 +87,7 @@ async function meanwhile(url: string, cluster: Cluster, env: Record<string, stri
     const me = bearer(url, access_token);
     await me.get('/me').expect(200);
     await me.get('/devices').expect(200);
-    await bearer(url, Cluster.serviceKey).post('/oauth2/introspect', { token: access_token }).expect(200);
+    await bearer(url, SERVICE_KEY).post('/oauth2/introspect', { token: access_token }).expect(200);
     const { jti } = claimsOf(access_token);
     await query(cluster.database.url, 'UPDATE access_tokens SET expires_at = now() WHERE jti = $1', [jti]);
     await me.post('/sign-out', { scope: 'all' }).expect(204);

@@ -5,6 +5,7 @@ import { get, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { bearer, claimsOf, signIn } from '../support/sign-in.js';
 import { Cluster } from '../support/cluster.js';
+import { SERVICE_KEY } from '../support/service-process.js';
 import { Endings } from '../support/endings.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { FaultHttp, FaultTally, FaultLoad } from './fault-load.js';
@@ -293,7 +294,7 @@ needs({ 'nginx, haproxy, openssl': hasWebProxies, 'redis-server': hasRedis }).de
     const instance = await cluster.start(env);
     const streamBehind = async (kind: Kind): Promise<EventStreamReader> => {
       const { url, ca } = await proxyBefore(kind, [instance], { ...SHORTER[kind], ...BRIEF[kind] });
-      const reader = await EventStreamReader.open(url, Cluster.serviceKey, undefined, { ca });
+      const reader = await EventStreamReader.open(url, SERVICE_KEY, undefined, { ca });
       return endings.after(reader, (one) => one.close());
     };
     const readers = await Promise.all(KINDS.map(streamBehind));

@@ -57,7 +57,7 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
   afterAll(async () => {
     admin?.disconnect();
     await redis?.kill();
-    await database?.drop();
+    await database?.close();
     await stub?.close();
   });
 

@@ -37,7 +37,7 @@ needs({ 'test:all -- infra, in full': isFull }).describe('a storm of reconnects'
   afterAll(async () => {
     crowd?.close();
     await Promise.all([leaving?.end('SIGKILL'), serving?.end('SIGKILL')]);
-    await database?.drop();
+    await database?.close();
   });
 
   const portOf = ({ url }: ServiceProcess): number => Number(new URL(url).port);

@@ -89,7 +89,7 @@ describe('together', () => {
   afterAll(async () => {
     await service?.end('SIGTERM');
     await provider?.close();
-    await database?.drop();
+    await database?.close();
   });
 
   it.each([

@@ -57,7 +57,7 @@ describe('latchkey keys', () => {
     database = await createDatabase();
     env = { DATABASE_URL: database.url };
   });
-  afterEach(() => database.drop());
+  afterEach(() => database.close());
 
   it('lists, rotates and revokes while the service runs, and shows no secret', async () => {
     const service = await startTestService(env);

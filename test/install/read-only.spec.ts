@@ -44,7 +44,7 @@ needs({ 'root with the right to mount': canConfine }).it(
 
       const project = endings.after(await PackageProject.install(['latchkey']), (one) => one.remove());
       const made = endings.after(new MadeSecrets(), (one) => one.remove());
-      const database = endings.after(await createEmptyDatabase(), (one) => one.drop());
+      const database = endings.after(await createEmptyDatabase(), (one) => one.close());
       const provider = endings.after(await StubProvider.start(), (one) => one.close());
       made.replace('database_url', () => database.url);
       for (const place of [project.directory, made.directory, made.path('')]) await chmod(place, 0o755);

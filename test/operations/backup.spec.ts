@@ -19,6 +19,7 @@ import { KEYS, latchkeyCommand, startServiceProcess, withoutProgress } from '../
 import { claimsOf, insertSessions, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until, waiting } from '../support/waiting.js';
+import { useEach } from '../support/use.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 
@@ -38,7 +39,7 @@ const latchkey = (env: Record<string, string>, ...args: string[]) =>
   latchkeyCommand({ ...KEYS, ...env }, tmpdir(), ...args);
 
 async function databaseFor(create: typeof createEmptyDatabase): Promise<string> {
-  return endings.after(await create(), (database) => database.drop()).url;
+  return endings.after(await create(), (database) => database.close()).url;
 }
 
 const refresh = (url: string, { refresh_token }: Tokens) =>
@@ -47,8 +48,8 @@ const refresh = (url: string, { refresh_token }: Tokens) =>
 describe('a backup of the embedded database', () => {
   let env: Record<string, string>;
 
-  beforeEach(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
+  const provider = useEach(() => StubProvider.start());
+  beforeEach(() => {
     env = { ...provider.env(), PUBLIC_URL: 'http://localhost:9' };
   });
 

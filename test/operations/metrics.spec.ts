@@ -8,13 +8,12 @@ import { AuditRefusals } from '../../src/audit/audit-refusals.js';
 import { Events } from '../../src/platform/events.js';
 import { watchProcess } from '../../src/operations/metrics/process-metrics.js';
 import { Removal } from '../../src/operations/removal/removal.js';
-import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { Scrape } from '../support/scrape.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { prepare, use, useService } from '../support/use.js';
 
 /** Of ten different requests. */
 const ROUNDS = 8;
@@ -24,23 +23,16 @@ const DURATION = 'latchkey_http_request_duration_seconds';
 
 /** `GET /metrics` in production, after some traffic. docs/metrics.md, the dashboard and the alerts name its metrics. */
 describe('metrics', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let tokens: Tokens;
-  let socket: SocketClient;
-
+  beforeAll(() => watchProcess());
+  const { provider, service } = useService({
+    NODE_ENV: 'production',
+    RATE_LIMIT: 'off',
+    REDIRECT_URIS: 'https://app.example/cb',
+    SERVICE_KEYS: `read:${READ},push:${PUSH}`,
+  });
+  const tokens = prepare(() => signIn(service.url, 'ada', { device_id: randomUUID() }));
+  const socket = use(() => SocketClient.connect(service.url, tokens.access_token, { offset: 0 }));
   beforeAll(async () => {
-    watchProcess();
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      NODE_ENV: 'production',
-      RATE_LIMIT: 'off',
-      REDIRECT_URIS: 'https://app.example/cb',
-      SERVICE_KEYS: `read:${READ},push:${PUSH}`,
-    });
-    tokens = await signIn(service.url, 'ada', { device_id: randomUUID() });
-    socket = await SocketClient.connect(service.url, tokens.access_token, { offset: 0 });
     await bearer(service.url, tokens.access_token).get('/me').expect(200);
     await request(service.url).post('/oauth2/refresh').send(tokens).expect(200);
     await bearer(service.url, PUSH).post('/push', { user_id: tokens.user_id, event: 'greeting' }).expect(202);
@@ -51,11 +43,6 @@ describe('metrics', () => {
     const signOut = { event: 'sign_out', result: 'ok', actor: { type: 'user' } } as const;
     events.emit('audit.recorded', [{ ...signOut, id: randomUUID() }]);
     events.emit('rate_limit.exceeded', { limit: 'token', address: '192.0.2.1' });
-  });
-  afterAll(async () => {
-    socket?.close();
-    await service?.close();
-    await provider?.close();
   });
 
   const scrape = async (): Promise<Scrape> =>

@@ -26,7 +26,7 @@ const move = (env: Record<string, string>, ...args: string[]) =>
   latchkeyCommand(env, tmpdir(), 'move-database', ...args);
 
 async function databaseFor(create: typeof createEmptyDatabase): Promise<string> {
-  return endings.after(await create(), (database) => database.drop()).url;
+  return endings.after(await create(), (database) => database.close()).url;
 }
 
 /** All rows but those of access tokens. */
@@ -45,7 +45,7 @@ describe('from the embedded database', () => {
 
     const first = await startServiceProcess({ ...env, DATA_DIR });
     endings.after(first, (one) => one.end('SIGTERM'));
-    const directoryId = await new DirectoryClient(first.url).create('/Users', {
+    const directoryId = await new DirectoryClient(first).create('/Users', {
       userName: 'ada',
       active: true,
     });
@@ -83,7 +83,7 @@ describe('from the embedded database', () => {
     const socket = await SocketClient.connect(second.url, token, { offset: 0 });
     endings.after(socket, (one) => one.close());
     await socket.until(() => socket.of('one').length + socket.of('two').length === 2);
-    await new DirectoryClient(second.url).send('GET', `/Users/${directoryId}`).expect(200);
+    await new DirectoryClient(second).send('GET', `/Users/${directoryId}`).expect(200);
     const { body: trail } = await bearer(second.url, KEYS.SERVICE_KEYS)
       .get('/audit?event=sign_in')
       .expect(200);

@@ -87,7 +87,7 @@ describe('traces and metrics of a process', () => {
   afterAll(async () => {
     collector?.server.close().closeAllConnections();
     await provider?.close();
-    await database?.drop();
+    await database?.close();
     rmSync(dir, { recursive: true, force: true });
   });
 

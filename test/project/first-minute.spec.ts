@@ -31,7 +31,7 @@ describe('the first minute', () => {
   });
   afterAll(async () => {
     await service?.end('SIGTERM');
-    await database?.drop();
+    await database?.close();
     rmSync(folder, { recursive: true, force: true });
   });
 

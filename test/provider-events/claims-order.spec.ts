@@ -1,23 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
 import { Person } from '../support/oidc-issuer.js';
 import { hashOfName } from '../../src/token/sessions/recent-ends.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { caep, push, seconds, Transmitter } from '../provider-events/transmitter.js';
+import { use } from '../support/use.js';
 
 describe('changes of claims, in another order', () => {
-  const endings = new Endings();
-  let transmitter: Transmitter;
-  let here: TestService;
-  beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
-    here = endings.after(
-      await startTestService(transmitter.env({ PROVIDERS_CORP_CLAIM_USER_ID: 'preferred_username' })),
-      (one) => one.close(),
-    );
-  });
-  afterAll(() => endings.run());
+  const transmitter = use(() => Transmitter.start());
+  const here = use(() =>
+    startTestService(transmitter.env({ PROVIDERS_CORP_CLAIM_USER_ID: 'preferred_username' })),
+  );
   it('by the subject, then an older one by the address, of a user with a session of a former subject', async () => {
     const user = `user-${randomUUID()}`;
     const tokens = await transmitter.signIn(new Person(user), here);

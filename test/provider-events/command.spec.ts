@@ -3,11 +3,12 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { runSignals } from '../../src/features/provider-events/command/signals.command.js';
 import { loadCommandSettings } from '../../src/settings.js';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { createDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { startTestService } from '../support/service.js';
 import type { CommandResult } from '../support/service-process.js';
 import { StandInTransmitter, TOKEN } from './stand-in-transmitter.js';
+import { use } from '../support/use.js';
 
 const SECRET = 'a client secret of this test';
 const PUBLIC_URL = 'https://id.example';
@@ -17,16 +18,8 @@ const VERIFICATION = 'https://schemas.openid.net/secevent/ssf/event-type/verific
 
 /** `latchkey signals <name>` (docs/signals.md#the-command), in this process. */
 describe('the command signals', () => {
-  let transmitter: StandInTransmitter;
-  let database: TestDatabase;
-  beforeAll(async () => {
-    transmitter = await StandInTransmitter.start();
-    database = await createDatabase();
-  });
-  afterAll(async () => {
-    await transmitter.close();
-    await database.drop();
-  });
+  const transmitter = use(() => StandInTransmitter.start());
+  const database = use(() => createDatabase());
   beforeEach(() => transmitter.reset());
   afterEach(() => jest.restoreAllMocks());
 

@@ -9,40 +9,36 @@ import { EventStreamReader } from '../support/event-stream.js';
 import { Person } from '../support/oidc-issuer.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
 import { caep, providerEnv, push, risc, seconds, Transmitter } from './transmitter.js';
+import { use } from '../support/use.js';
 
 type Part = Record<string, unknown>;
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const DIRECTORY_TOKEN = 'a-token-of-the-directory-with-enough-characters';
 const SESSIONS = 10_000;
 
 /** What security events do (docs/signals.md#effects), on two instances. */
 describe('the effect of a security event', () => {
   const endings = new Endings();
-  let transmitter: Transmitter;
-  let here: TestService;
-  let there: TestService;
-  let directory: DirectoryClient;
   let user: string;
-
-  beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
-    const env = transmitter.env({
-      PROVIDERS_CORP_SCIM_TOKEN: DIRECTORY_TOKEN,
-      ...providerEnv('FEW', transmitter.url),
-      PROVIDERS_FEW_SIGNALS: 'on',
-      PROVIDERS_FEW_SIGNALS_END: 'session-revoked, account-purged',
-      SERVICE_KEYS: SERVICE_KEY,
-    });
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const second = { ...env, DATABASE_URL: here.databaseUrl };
-    there = endings.after(await startTestService(second), (one) => one.close());
-    directory = new DirectoryClient(here.url, 'corp', DIRECTORY_TOKEN);
-  });
   afterAll(() => endings.run());
+
+  const transmitter = use(() => Transmitter.start());
+  const here = use(() =>
+    startTestService(
+      transmitter.env({
+        PROVIDERS_CORP_SCIM_TOKEN: DIRECTORY_TOKEN,
+        ...providerEnv('FEW', transmitter.url),
+        PROVIDERS_FEW_SIGNALS: 'on',
+        PROVIDERS_FEW_SIGNALS_END: 'session-revoked, account-purged',
+        SERVICE_KEYS: SERVICE_KEY,
+      }),
+    ),
+  );
+  const there = use(() => here.another());
+  const directory = new DirectoryClient(here, 'corp', DIRECTORY_TOKEN);
   beforeEach(() => {
     user = `user-${randomUUID()}`;
   });

@@ -5,8 +5,9 @@ import { query } from '../support/database.js';
 import { Person } from '../support/oidc-issuer.js';
 import { makeSigningKey, reissue } from '../support/signing-key.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { caep, providerEnv, push, risc, seconds, ssf, Transmitter } from './transmitter.js';
+import { prepare, use } from '../support/use.js';
 
 type Part = Record<string, unknown>;
 
@@ -15,25 +16,21 @@ const REVOKED = caep('session-revoked');
 /** Which security events are taken (docs/signals.md#what-is-checked), on two instances. */
 describe('the receiver of security events', () => {
   const endings = new Endings();
-  let transmitter: Transmitter;
-  let here: TestService;
-  let there: TestService;
-  let ada: Tokens;
-
-  beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
-    const env = transmitter.env({
-      PROVIDERS_CORP_SIGNALS_AUDIENCE: 'https://stream.example',
-      ...providerEnv('OTHER', transmitter.url), // without signals
-      ...providerEnv('AWAY', 'http://127.0.0.1:1'),
-      PROVIDERS_AWAY_SIGNALS: 'on',
-    });
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const second = { ...env, DATABASE_URL: here.databaseUrl };
-    there = endings.after(await startTestService(second), (one) => one.close());
-    ada = await transmitter.signIn(new Person('ada'), here);
-  });
   afterAll(() => endings.run());
+
+  const transmitter = use(() => Transmitter.start());
+  const here = use(() =>
+    startTestService(
+      transmitter.env({
+        PROVIDERS_CORP_SIGNALS_AUDIENCE: 'https://stream.example',
+        ...providerEnv('OTHER', transmitter.url), // without signals
+        ...providerEnv('AWAY', 'http://127.0.0.1:1'),
+        PROVIDERS_AWAY_SIGNALS: 'on',
+      }),
+    ),
+  );
+  const there = use(() => here.another());
+  const ada = prepare(() => transmitter.signIn(new Person('ada'), here));
 
   const isAlive = async ({ access_token }: Tokens): Promise<boolean> =>
     (await bearer(there.url, access_token).get('/me')).status === 200;
@@ -229,7 +226,7 @@ describe('the receiver of security events', () => {
   });
 
   it('takes no complex subject with a critical member that it does not understand', async () => {
-    const other = await Transmitter.start(endings);
+    const other = endings.after(await Transmitter.start(), (one) => one.close());
     other.metadata = { critical_subject_members: ['tenant'] };
     const service = endings.after(await startTestService(other.env()), (one) => one.close());
     const tokens = await other.signIn(new Person('ada'), service);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import request, { type Test } from 'supertest';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
 import { Person } from '../support/oidc-issuer.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
 import { makeSigningKey, reissue } from '../support/signing-key.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { seconds, Transmitter } from './transmitter.js';
+import { prepare, use } from '../support/use.js';
 
 type Part = Record<string, unknown>;
 
@@ -15,21 +15,12 @@ const WRONG_TOKENS = 1000;
 
 /** Global token revocation (docs/signals.md#global-token-revocation), on two instances. */
 describe('global token revocation', () => {
-  const endings = new Endings();
-  let transmitter: Transmitter;
-  let here: TestService;
-  let there: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
-    // ID tokens of the stand-in are signed by ES256, and its metadata says so.
-    const env = transmitter.env();
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const second = { ...env, DATABASE_URL: here.databaseUrl };
-    there = endings.after(await startTestService(second), (one) => one.close());
-  });
-  afterAll(() => endings.run());
+  const transmitter = use(() => Transmitter.start());
+  // ID tokens of the stand-in are signed by ES256, and its metadata says so.
+  const here = use(() => startTestService(transmitter.env()));
+  const there = use(() => here.another());
   beforeEach(() => {
     user = `user-${randomUUID()}`;
   });
@@ -87,11 +78,8 @@ describe('global token revocation', () => {
 
   describe('401, and nothing ends', () => {
     const now = seconds();
-    let tokens: Tokens;
     const name = `user-${randomUUID()}`;
-    beforeAll(async () => {
-      tokens = await transmitter.signIn(new Person(name), here);
-    });
+    const tokens = prepare(() => transmitter.signIn(new Person(name), here));
 
     it.each<[string, Part, Part]>([
       ['another typ', {}, { typ: 'JWT' }],

@@ -1,23 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
 import { Person } from '../support/oidc-issuer.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { caep, push, seconds, Transmitter } from '../provider-events/transmitter.js';
+import { use } from '../support/use.js';
 
 describe('claim_user_id is another claim with the same value as sub', () => {
-  const endings = new Endings();
-  let transmitter: Transmitter;
-  let here: TestService;
-  beforeAll(async () => {
-    transmitter = await Transmitter.start(endings);
-    here = endings.after(
-      await startTestService(transmitter.env({ PROVIDERS_CORP_CLAIM_USER_ID: 'preferred_username' })),
-      (one) => one.close(),
-    );
-  });
-  afterAll(() => endings.run());
+  const transmitter = use(() => Transmitter.start());
+  const here = use(() =>
+    startTestService(transmitter.env({ PROVIDERS_CORP_CLAIM_USER_ID: 'preferred_username' })),
+  );
   it('is found by a signal without a live session', async () => {
     const user = `user-${randomUUID()}`;
     const person = new Person(user);

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import request, { type Test } from 'supertest';
 import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';
-import type { Endings } from '../support/endings.js';
 import { makeSigningKey, reissue } from '../support/signing-key.js';
 import type { Tokens } from '../support/sign-in.js';
 
@@ -31,19 +30,22 @@ export class Transmitter {
     readonly proxy: TamperingProxy,
   ) {}
 
-  static async start(endings: Endings): Promise<Transmitter> {
-    const proxy = endings.after(await TamperingProxy.start(), (one) => one.close());
-    const issuer = endings.after(await OidcIssuer.start(proxy.url), (one) => one.close());
-    proxy.target = issuer.port;
+  static async start(): Promise<Transmitter> {
+    const proxy = await TamperingProxy.start();
     // So that ID tokens have a `sid`; no user signs out at the provider.
     const client = {
       backchannel_logout_uri: 'http://127.0.0.1:1',
       backchannel_logout_session_required: true,
     };
-    issuer.restart({ client });
+    const issuer = await OidcIssuer.behind(proxy, { client });
     const it = new Transmitter(issuer, proxy);
     proxy.intercept = (path, response) => it.answer(path, response);
     return it;
+  }
+
+  async close(): Promise<void> {
+    await this.issuer.close();
+    await this.proxy.close();
   }
 
   get url(): string {

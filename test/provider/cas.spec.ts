@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
-import type { Browser, Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../support/chromium.js';
 import { ClientApp } from '../support/client-app.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { authorization } from '../support/sign-in.js';
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { prepare, use } from '../support/use.js';
 
 /** A CAS server, protocol 3: it signs every visitor in at once, as `ada`. Tickets are good once, for their service alone. */
 class CasServer {
@@ -66,21 +66,15 @@ const REDIRECT_URI = 'https://app.example/cb?a=1&b=%20x';
 
 /** CAS, by the example adapter: a provider that knows no state, and brings a ticket instead of a code (docs/providers.md). */
 describe('CAS', () => {
-  let cas: CasServer;
-  let service: TestService;
-  beforeAll(async () => {
-    cas = await CasServer.start();
-    service = await startTestService({
+  const cas = use(() => CasServer.start());
+  const service = use(() =>
+    startTestService({
       'providers.campus.adapter': ADAPTER,
       'providers.campus.url': cas.url,
       'providers.campus.client_id': 'latchkey',
       'providers.campus.client_secret': 'not-used-by-cas-at-all',
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    cas?.close();
-  });
+    }),
+  );
 
   const begin = () => authorization(service.url, { provider: 'campus', redirect_uri: REDIRECT_URI });
 
@@ -126,19 +120,12 @@ describe('CAS', () => {
   });
 
   inChromium('by the SDK', () => {
-    let app: ClientApp;
-    let browser: Browser;
-    let page: Page;
-    beforeAll(async () => {
-      app = await ClientApp.start();
+    const app = use(() => ClientApp.start());
+    beforeAll(() => {
       app.service = service.url;
-      browser = await launchChromium();
-      page = await browser.newPage();
     });
-    afterAll(async () => {
-      await browser?.close();
-      await app?.close();
-    });
+    const browser = use(() => launchChromium());
+    const page = prepare(() => browser.newPage());
 
     const options = { provider: 'campus', mode: 'popup', redirectUri: '/callback?ticket_of=campus' };
 

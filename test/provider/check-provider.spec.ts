@@ -14,6 +14,7 @@ import { checkIssuer, checkNamed } from '../../src/commands/check/check-provider
 import { OpenIdStub } from '../support/openid-stub.js';
 import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/provider-adapter/corp.js', import.meta.url));
 const SECRET = 'a client secret';
@@ -38,15 +39,11 @@ interface Report {
  */
 describe('check-provider of a configured provider', () => {
   let cwd: string;
-  let issuer: OpenIdStub;
-  beforeAll(async () => {
+  beforeAll(() => {
     cwd = mkdtempSync(join(tmpdir(), 'latchkey-check-'));
-    issuer = await OpenIdStub.start();
   });
-  afterAll(async () => {
-    rmSync(cwd, { recursive: true });
-    await issuer.close();
-  });
+  const issuer = use(() => OpenIdStub.start());
+  afterAll(() => rmSync(cwd, { recursive: true }));
   beforeEach(() => {
     jest.spyOn(process, 'cwd').mockReturnValue(cwd);
     jest.spyOn(Logger, 'overrideLogger').mockReturnValue(undefined); // other spec files share it

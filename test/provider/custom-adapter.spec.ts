@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
 import { createDatabase, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { authorization } from '../support/sign-in.js';
 import { startServiceProcess } from '../support/service-process.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 const TEMPLATE = fileURLToPath(new URL('../../examples/provider-adapter/adapter.js', import.meta.url));
 const SECRET = 'a client secret of the stub';
@@ -34,10 +35,8 @@ describe('a custom adapter', () => {
     [`providers.${name}.client_secret`]: SECRET,
     [`providers.${name}.department`]: 'engineering',
   });
-
-  let stub: StubProvider;
-  let service: TestService;
-  beforeAll(async () => {
+  const stub = use(() => StubProvider.start());
+  const service = use(() => {
     const echo = file(
       'echo.mjs',
       `export default new (class {
@@ -52,16 +51,11 @@ describe('a custom adapter', () => {
         }
       })();`,
     );
-    stub = await StubProvider.start();
-    service = await startTestService({
+    return startTestService({
       PROVIDERS_MOCK_ENABLED: 'false',
       ...provider('corp', TEMPLATE, stub.url),
       ...provider('echo', echo),
     });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await stub?.close();
   });
 
   const begin = (name: string) => authorization(service.url, { provider: name });
@@ -160,7 +154,7 @@ describe('a custom adapter', () => {
       }
       expect(await started.end('SIGTERM')).toBe(0);
     } finally {
-      await database.drop();
+      await database.close();
     }
   });
 });

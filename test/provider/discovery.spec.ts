@@ -1,27 +1,23 @@
 import request from 'supertest';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { providersEnv } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const ORIGIN = 'https://app.example';
 
 /** Metadata and providers for clients (docs/stock-clients.md#metadata). */
 describe('discovery', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    const providers = {
-      own: { url: 'https://idp.example' },
-      corp: { url: 'https://corp.example', adapter: 'oidc' },
-      framed: { url: 'https://corp.example', adapter: 'oidc', mode: 'iframe', label: 'Corp <b>"ä"</b>' },
-      whole: { url: 'https://idp.example', mode: 'redirect' },
-      code: { adapter: 'github' },
-      chat: { adapter: 'discord', label: 'Our chat' },
-      web: { adapter: 'google' },
-      off: { url: 'https://idp.example', enabled: 'false' },
-    };
-    service = await startTestService({ ...providersEnv(providers), CORS_ORIGINS: ORIGIN });
-  });
-  afterAll(() => service?.close());
+  const providers = {
+    own: { url: 'https://idp.example' },
+    corp: { url: 'https://corp.example', adapter: 'oidc' },
+    framed: { url: 'https://corp.example', adapter: 'oidc', mode: 'iframe', label: 'Corp <b>"ä"</b>' },
+    whole: { url: 'https://idp.example', mode: 'redirect' },
+    code: { adapter: 'github' },
+    chat: { adapter: 'discord', label: 'Our chat' },
+    web: { adapter: 'google' },
+    off: { url: 'https://idp.example', enabled: 'false' },
+  };
+  const service = use(() => startTestService({ ...providersEnv(providers), CORS_ORIGINS: ORIGIN }));
 
   it('tells what the service is, and nothing that it is not (RFC 8414)', async () => {
     const { body } = await request(service.url).get('/.well-known/oauth-authorization-server').expect(200);

@@ -3,9 +3,10 @@ import request from 'supertest';
 import { loadProviders } from '../../src/provider/provider.registry.js';
 import { makeLogoutToken } from '../support/forged-tokens.js';
 import { OidcIssuer, Person, TamperingProxy, type Tamper } from '../support/oidc-issuer.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { authorization, bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { providersEnv } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const NAME = 'https://sso.example/r';
 const REDIRECT_URI = 'https://app.example/cb?a=1';
@@ -14,8 +15,6 @@ const SERVICE = ['token_endpoint', 'userinfo_endpoint', 'jwks_uri', 'pushed_auth
 /** A provider with a public name that only browsers reach (docs/providers.md#a-public-name-and-an-inner-address). */
 describe('a provider with a public name and an inner address', () => {
   const proxies: Record<string, TamperingProxy> = {};
-  let issuer: OidcIssuer;
-  let service: TestService;
 
   /** The document announces addresses of a host instead of those by which it was asked. */
   const announcing =
@@ -28,9 +27,8 @@ describe('a provider with a public name and an inner address', () => {
       });
       return Object.fromEntries(members) as Record<string, unknown>;
     };
-
+  const issuer = use(() => OidcIssuer.start(NAME));
   beforeAll(async () => {
-    issuer = await OidcIssuer.start(NAME);
     issuer.restart({ claimsInIdToken: false }); // so that the userinfo endpoint is asked, too
     for (const name of ['inner', 'outer', 'split', 'insecure', 'nameless', 'other']) {
       const proxy = await TamperingProxy.start();
@@ -41,6 +39,8 @@ describe('a provider with a public name and an inner address', () => {
     proxies['outer']!.tamper = announcing(proxies['outer']!, NAME);
     proxies['split']!.tamper = announcing(proxies['split']!, NAME, ['authorization_endpoint']);
     proxies['insecure']!.tamper = announcing(proxies['insecure']!, 'http://sso.example', SERVICE);
+  });
+  const service = use(() => {
     const issuers: Record<string, object> = {
       split: { issuer: `${NAME}/` },
       nameless: {},
@@ -51,13 +51,9 @@ describe('a provider with a public name and an inner address', () => {
       return [name, { ...keys, ...(issuers[name] ?? { issuer: NAME }) }];
     });
     const env = providersEnv(Object.fromEntries(providers) as Parameters<typeof providersEnv>[0]);
-    service = await startTestService({ ...env, REDIRECT_URIS: REDIRECT_URI });
+    return startTestService({ ...env, REDIRECT_URIS: REDIRECT_URI });
   });
-  afterAll(async () => {
-    await service?.close();
-    await issuer?.close();
-    await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
-  });
+  afterAll(() => Promise.all(Object.values(proxies).map((proxy) => proxy.close())));
 
   /** What a browser gets, for which the public name leads to the provider. */
   async function callbackOf(provider: string): Promise<Record<string, string>> {

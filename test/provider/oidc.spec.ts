@@ -5,9 +5,10 @@ import { OidcIssuer, Person, TamperingProxy, type Tamper } from '../support/oidc
 import { makeSigningKey, reissue } from '../support/signing-key.js';
 import { dump, query } from '../support/database.js';
 import { until } from '../support/waiting.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { authorization } from '../support/sign-in.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 /** What the log says about an error. */
 interface Logged {
@@ -25,24 +26,13 @@ const ODD_CLIENT = { id: "lk-._:%+ ~!*'()&=", secret: "-._:%+ ~!*'()&= %41 of an
  * (docs/providers.md#openid-connect).
  */
 describe('the adapter oidc', () => {
-  let proxy: TamperingProxy;
-  let issuer: OidcIssuer;
-  let stub: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    proxy = await TamperingProxy.start();
-    issuer = await OidcIssuer.start(proxy.url);
-    stub = await StubProvider.start();
+  const proxy = use(() => TamperingProxy.start());
+  const issuer = use(() => OidcIssuer.start(proxy.url));
+  const stub = use(() => StubProvider.start());
+  beforeAll(() => {
     proxy.target = 1; // the service starts without the issuer
-    service = await startTestService(env());
   });
-  afterAll(async () => {
-    await service?.close();
-    await stub?.close();
-    await issuer?.close();
-    await proxy?.close();
-  });
+  const service = use(() => startTestService(env()));
   const codes: string[] = [];
   afterEach(() => {
     for (const { path, body } of proxy.requests) {

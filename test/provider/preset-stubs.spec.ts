@@ -1,12 +1,12 @@
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import request, { type Response } from 'supertest';
-import { Endings } from '../support/endings.js';
 import { isInstalled, needs } from '../support/installed.js';
-import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { startServiceProcess } from '../support/service-process.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
 import { createDatabase, unhurried } from '../support/database.js';
 import { StubInternet, type StubAnswer, type StubRequest } from '../support/stub-internet.js';
+import { use } from '../support/use.js';
 
 const SECRET = 'a client secret of the stub';
 const TENANT = '7f58b3ad-3a6a-4d7d-8a35-1b6f9bd3a4c1';
@@ -386,24 +386,21 @@ const hosts = new Set([
 
 /** Products that are not reachable from a test: each preset signs in, at a stub with the product's deviations. */
 needs({ openssl: isInstalled('openssl') }).describe('presets', () => {
-  const endings = new Endings();
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const apple = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const authorizations = new Map<string, Authorization>();
-  let service: ServiceProcess;
-  let internet: StubInternet;
 
-  beforeAll(async () => {
-    internet = endings.after(await StubInternet.start([...hosts], answer), (one) => one.close());
-    const database = endings.after(await createDatabase(), (one) => one.drop());
-    const lines = stubs.flatMap(([name, { env }]) => [
-      [`PROVIDERS_${name.toUpperCase()}_ADAPTER`, name],
-      [`PROVIDERS_${name.toUpperCase()}_CLIENT_ID`, 'latchkey'],
-      ...(name === 'apple' ? [] : [[`PROVIDERS_${name.toUpperCase()}_CLIENT_SECRET`, SECRET]]),
-      ...Object.entries(env ?? {}).map(([key, value]) => [`PROVIDERS_${name.toUpperCase()}_${key}`, value]),
-    ]);
-    service = endings.after(
-      await startServiceProcess({
+  const internet = use(() => StubInternet.start([...hosts], answer));
+  const database = use(() => createDatabase());
+  const lines = stubs.flatMap(([name, { env }]) => [
+    [`PROVIDERS_${name.toUpperCase()}_ADAPTER`, name],
+    [`PROVIDERS_${name.toUpperCase()}_CLIENT_ID`, 'latchkey'],
+    ...(name === 'apple' ? [] : [[`PROVIDERS_${name.toUpperCase()}_CLIENT_SECRET`, SECRET]]),
+    ...Object.entries(env ?? {}).map(([key, value]) => [`PROVIDERS_${name.toUpperCase()}_${key}`, value]),
+  ]);
+  const service = use(
+    () =>
+      startServiceProcess({
         ...(Object.fromEntries(lines) as Record<string, string>),
         ...appleEnv(apple.privateKey),
         ...internet.env,
@@ -411,10 +408,8 @@ needs({ openssl: isInstalled('openssl') }).describe('presets', () => {
         REDIRECT_URIS: 'https://app.example/callback',
         PUBLIC_URL: 'https://auth.example',
       }),
-      (one) => one.end('SIGTERM'),
-    );
-  });
-  afterAll(() => endings.run());
+    (one) => one.end('SIGTERM'),
+  );
 
   async function answer(asked: StubRequest): Promise<StubAnswer | undefined> {
     for (const [name, stub] of stubs) {

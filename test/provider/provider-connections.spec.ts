@@ -19,6 +19,7 @@ import { isInstalled, needs } from '../support/installed.js';
 import { watchLateness, until } from '../support/waiting.js';
 import { privateCa } from '../support/private-ca.js';
 import { answerWith, RawProvider } from '../support/raw-provider.js';
+import { prepare, use, useEach } from '../support/use.js';
 
 const DIST = new URL('../../dist/src/provider/transport/provider-http.js', import.meta.url).href;
 const PROXIES = ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'];
@@ -32,22 +33,20 @@ const FORM = {
  * When connections to a provider are made, kept and closed, and through what (docs/security.md#providers).
  */
 describe('connections to a provider', () => {
-  let provider: RawProvider;
   let http: ProviderHttp;
   const saved = { ...process.env };
   const removeProxies = (): void => {
     for (const name of PROXIES) for (const spelled of [name, name.toUpperCase()]) delete process.env[spelled];
   };
-  beforeEach(async () => {
-    removeProxies();
-    provider = await RawProvider.start();
-    http = new ProviderHttp();
-  });
+  beforeEach(() => removeProxies());
   afterEach(async () => {
     await http.onApplicationShutdown();
-    await provider.close();
     removeProxies();
     Object.assign(process.env, saved);
+  });
+  const provider = useEach(() => RawProvider.start());
+  beforeEach(() => {
+    http = new ProviderHttp();
   });
 
   const send = (url = provider.url, more: Partial<ProviderRequest> = {}): Promise<ProviderResponse> =>
@@ -354,15 +353,11 @@ describe('connections to a provider', () => {
   needs({ openssl: isInstalled('openssl') }).describe('over TLS', () => {
     const directory = mkdtempSync(join(tmpdir(), 'latchkey-provider-'));
     afterAll(() => rmSync(directory, { recursive: true, force: true }));
-    let secure: RawProvider;
-    let ca: string;
-    beforeAll(async () => {
-      const { server, ca: file } = privateCa(directory);
-      ca = file;
-      const tls = { key: readFileSync(server.key), cert: readFileSync(server.certificate) };
-      secure = await RawProvider.start('127.0.0.1', tls);
+    const tls = prepare(() => privateCa(directory));
+    const secure = use(() => {
+      const { key, certificate } = tls.server;
+      return RawProvider.start('127.0.0.1', { key: readFileSync(key), cert: readFileSync(certificate) });
     });
-    afterAll(() => secure?.close());
 
     it('need a certificate that is trusted, for the name that was asked', async () => {
       const error = await failure(send(`https://localhost:${secure.port}`));
@@ -378,7 +373,7 @@ describe('connections to a provider', () => {
         console.log(await send('https://localhost:${secure.port}'), await send('https://127.0.0.1:${secure.port}'));
         process.exit();`;
       const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
-        env: { PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: ca },
+        env: { PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: tls.ca },
       });
       expect(stdout).toBe('200 ERR_TLS_CERT_ALTNAME_INVALID\n');
       expect(secure.requests).toHaveLength(1);

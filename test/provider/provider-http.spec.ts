@@ -6,6 +6,7 @@ import {
 } from '../../src/provider/transport/provider-http.js';
 import { answerWith, RawProvider } from '../support/raw-provider.js';
 import { until } from '../support/waiting.js';
+import { useEach } from '../support/use.js';
 
 const FORM = {
   headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
@@ -16,16 +17,11 @@ const JSON_BODY = '{"provider_user_id":"any"}';
 
 /** Requests to a provider, byte for byte, and its answers (spec §4.5.2; SECURITY.md#promises, P12). */
 describe('requests to a provider', () => {
-  let provider: RawProvider;
-  let http: ProviderHttp;
-  beforeEach(async () => {
-    provider = await RawProvider.start();
-    http = new ProviderHttp();
-  });
-  afterEach(async () => {
-    await http.onApplicationShutdown();
-    await provider.close();
-  });
+  const provider = useEach(() => RawProvider.start());
+  const http = useEach(
+    () => new ProviderHttp(),
+    (one) => one.onApplicationShutdown(),
+  );
 
   const send = (more: Partial<ProviderRequest> = {}): Promise<ProviderResponse> =>
     http.send({

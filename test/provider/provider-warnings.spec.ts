@@ -1,8 +1,9 @@
 import request from 'supertest';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { beginSignIn } from '../support/sign-in.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 interface Line {
   readonly level: string;
@@ -20,28 +21,22 @@ const CHALLENGE = 'c'.repeat(43);
  * (docs/providers.md#if-it-does-not-work).
  */
 describe('warnings of a provider', () => {
-  let stub: StubProvider;
-  let service: TestService;
-  beforeAll(async () => {
-    stub = await StubProvider.start();
-    const providers = {
-      contract: { url: stub.url, redirect_uris: 'https://app.example/contract' },
-      forum: {
-        redirect_uris: 'https://app.example/forum',
-        adapter: 'oauth2',
-        authorize_url: `${stub.url}/authorize`,
-        token_url: `${stub.url}/token?tenant=s3cret-query`,
-        userinfo_url: `${stub.url}/me`,
-        claim_user_id: 'id',
-      },
-      corp: { adapter: 'oidc', url: `${stub.url}/realms/corp`, redirect_uris: 'https://app.example/corp' },
-    };
-    service = await startTestService({ ...providersEnv(providers), REDIRECT_URIS: 'https://app.example/cb' });
+  const stub = use(() => StubProvider.start());
+  const providers = () => ({
+    contract: { url: stub.url, redirect_uris: 'https://app.example/contract' },
+    forum: {
+      redirect_uris: 'https://app.example/forum',
+      adapter: 'oauth2',
+      authorize_url: `${stub.url}/authorize`,
+      token_url: `${stub.url}/token?tenant=s3cret-query`,
+      userinfo_url: `${stub.url}/me`,
+      claim_user_id: 'id',
+    },
+    corp: { adapter: 'oidc', url: `${stub.url}/realms/corp`, redirect_uris: 'https://app.example/corp' },
   });
-  afterAll(async () => {
-    await service?.close();
-    await stub?.close();
-  });
+  const service = use(() =>
+    startTestService({ ...providersEnv(providers()), REDIRECT_URIS: 'https://app.example/cb' }),
+  );
   beforeEach(() => stub.reset());
 
   const begin = (provider: string) => beginSignIn(service.url, { provider });

@@ -1,26 +1,13 @@
 import request from 'supertest';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until, watchLateness } from '../support/waiting.js';
+import { useService } from '../support/use.js';
 
 /** The default adapter and a scripted provider (spec §4.5.2, §7.3). */
 describe('a provider of the contract', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      REDIRECT_URIS: 'https://app.example/cb?a=1&b=%C3%A4',
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ REDIRECT_URIS: 'https://app.example/cb?a=1&b=%C3%A4' });
   beforeEach(() => provider.reset());
 
   async function exchange(code = 'ada'): Promise<request.Response> {

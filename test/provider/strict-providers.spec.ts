@@ -2,16 +2,15 @@ import { createHash } from 'node:crypto';
 import request from 'supertest';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { authorization } from '../support/sign-in.js';
 import { providersEnv } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 /** Providers that refuse what they do not know, or that leave out what they should send. */
 describe('a provider that is not as the standards say', () => {
-  let stub: OpenIdStub;
-  let service: TestService;
-  beforeAll(async () => {
-    stub = await OpenIdStub.start();
+  const stub = use(() => OpenIdStub.start());
+  const service = use(() => {
     const oauth2 = {
       adapter: 'oauth2',
       authorize_url: `${stub.url}/authorize`,
@@ -27,11 +26,7 @@ describe('a provider that is not as the standards say', () => {
       'oidc-no-pkce': { ...oidc, pkce: 'off' },
       'oidc-no-nonce': { ...oidc, nonce: 'off' },
     };
-    service = await startTestService(providersEnv(providers));
-  });
-  afterAll(async () => {
-    await service?.close();
-    await stub?.close();
+    return startTestService(providersEnv(providers));
   });
   beforeEach(() => stub.reset());
 

@@ -4,7 +4,8 @@ import { advice, UNSUPPORTED, unsupportedIn } from '../../src/provider/adapters/
 import { usedMetadata } from '../../src/provider/adapters/used-members.js';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { use } from '../support/use.js';
 
 type Kind = keyof typeof UNSUPPORTED;
 const SECRET = 'a client secret of the issuer';
@@ -123,15 +124,10 @@ describe('what is not supported', () => {
       userinfoSigningAlgValues: ['ES256', 'HS256'],
       idTokenEncryptionAlgValues: ['dir'],
     };
-    let proxy: TamperingProxy;
-    let issuer: OidcIssuer;
-    let service: TestService;
-    beforeAll(async () => {
-      proxy = await TamperingProxy.start();
-      issuer = await OidcIssuer.start(proxy.url);
-      issuer.restart({ features: OFFERED, enabledJWA: OFFERED_ALGORITHMS });
-      proxy.target = issuer.port;
-      service = await startTestService({
+    const proxy = use(() => TamperingProxy.start());
+    const issuer = use(() => OidcIssuer.behind(proxy, { features: OFFERED, enabledJWA: OFFERED_ALGORITHMS }));
+    const service = use(() =>
+      startTestService({
         PROVIDERS_CORP_ADAPTER: 'oidc',
         PROVIDERS_CORP_URL: proxy.url,
         PROVIDERS_CORP_CLIENT_ID: 'latchkey',
@@ -146,13 +142,8 @@ describe('what is not supported', () => {
         PROVIDERS_AWAY_REDIRECT_URIS: 'https://away.example/cb',
         PROVIDERS_AWAY_CLIENT_SECRET: SECRET,
         REDIRECT_URIS: 'https://app.example/other',
-      });
-    });
-    afterAll(async () => {
-      await service?.close();
-      await issuer?.close();
-      await proxy?.close();
-    });
+      }),
+    );
     afterEach(() => issuer.restart({ client: {}, features: OFFERED, claimsInIdToken: true }));
 
     const authorize = (provider = 'corp'): request.Test =>

@@ -41,7 +41,7 @@ export const GLEWLWYD_FEATURES: Features = {
 export async function startGlewlwyd(at: Addresses): Promise<Product> {
   const endings = new Endings();
   try {
-    const database = endings.after(await createEmptyDatabase(), (one) => one.drop());
+    const database = endings.after(await createEmptyDatabase(), (one) => one.close());
     await query(database.url, 'CREATE EXTENSION pgcrypto');
     await query(database.url, gunzipSync(await readFile(TABLES)).toString());
     const directory = endings.after(await mkdtemp(join(tmpdir(), 'glewlwyd-')), (one) =>

@@ -39,7 +39,7 @@ export async function startHydra(program: string, at: Addresses): Promise<Produc
     const [port, adminPort] = [await freePort(), await freePort()];
     const [issuer, admin] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${adminPort}/admin`];
     const pages = await startPages(admin, endings);
-    const database = endings.after(await createEmptyDatabase(), (one) => one.drop());
+    const database = endings.after(await createEmptyDatabase(), (one) => one.close());
     const env = {
       ...process.env,
       DSN: `${database.url}?sslmode=disable`,

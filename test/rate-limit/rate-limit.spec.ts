@@ -14,6 +14,7 @@ import { hasRedis, RedisServer } from '../support/redis-server.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const LIMITS = {
   RATE_LIMIT: 'on',
@@ -25,17 +26,8 @@ const LIMITS = {
 const BEHIND_PROXY = { ...LIMITS, TRUST_PROXY: 'loopback' };
 const SERVICE_KEY = 'a service key of thirty-two characters'.replaceAll(' ', '-');
 
-let stub: StubProvider;
-let service: TestService;
-
-beforeAll(async () => {
-  stub = await StubProvider.start();
-  service = await startTestService({ ...BEHIND_PROXY, ...stub.env(), SERVICE_KEYS: SERVICE_KEY });
-});
-afterAll(async () => {
-  await service?.close();
-  await stub?.close();
-});
+const stub = use(() => StubProvider.start());
+const service = use(() => startTestService({ ...BEHIND_PROXY, ...stub.env(), SERVICE_KEYS: SERVICE_KEY }));
 
 let addresses = 0;
 /** An address for which nothing has been counted yet. */
@@ -167,13 +159,11 @@ describe('refused bearer tokens (RATE_LIMIT_BAD_TOKEN)', () => {
 
   describe('revocations, sign-outs, removals and renames', () => {
     let url: string; // of a service that allows more sign-ins
-    let own: TestService;
-    beforeAll(async () => {
-      const limits = { RATE_LIMIT: 'on', RATE_LIMIT_BAD_TOKEN: '2', RATE_LIMIT_WRITE: '2' };
-      own = await startTestService({ ...limits, ...stub.env(), TRUST_PROXY: 'loopback' });
+    const limits = { RATE_LIMIT: 'on', RATE_LIMIT_BAD_TOKEN: '2', RATE_LIMIT_WRITE: '2' };
+    const own = use(() => startTestService({ ...limits, ...stub.env(), TRUST_PROXY: 'loopback' }));
+    beforeAll(() => {
       url = own.url;
     });
-    afterAll(() => own?.close());
 
     const revoke = (value: string, from: string): request.Test =>
       request(url).post('/oauth2/revoke').set('X-Forwarded-For', from).send({ token: value });

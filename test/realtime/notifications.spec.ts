@@ -3,48 +3,42 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import type { Pushed } from '../support/cluster.js';
 import { Crowd } from '../support/crowd.js';
-import { createDatabase, type TestDatabase, unhurried, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { createDatabase, unhurried, query } from '../support/database.js';
+import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
 const HEARD_MS = 5000;
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 /**
  * Several instances and nothing but the database (docs/scaling-out.md#do-you-need-redis); in full size in
  * infra/notifications.spec.ts.
  */
 describe('hints over PostgreSQL', () => {
-  let provider: StubProvider;
-  let database: TestDatabase;
-  let proxy: TcpProxy;
-  /** The first one listens through the proxy. */
-  let instances: TestService[];
   const clients: SocketClient[] = [];
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    database = await createDatabase();
-    const env = { ...provider.env(), DATABASE_URL: unhurried(database.url), SERVICE_KEYS: SERVICE_KEY };
-    const PUBLIC_URL = 'http://latchkey.test';
-    instances = [];
-    proxy = await TcpProxy.before(database.url);
-    const aside = new URL(database.url);
-    aside.port = String(proxy.port);
-    for (const DATABASE_DIRECT_URL of [aside.href, database.url, database.url]) {
-      instances.push(await startTestService({ ...env, PUBLIC_URL, DATABASE_DIRECT_URL }));
-    }
-  });
+  const provider = use(() => StubProvider.start());
+  const database = use(() => createDatabase());
+  const proxy = use(
+    () => TcpProxy.before(database.url),
+    (one) => one.refuse(),
+  );
+  /** The first one listens through the proxy. */
+  const instances = [true, false, false].map((isAside) =>
+    use(() =>
+      startTestService({
+        ...provider.env(),
+        DATABASE_URL: unhurried(database.url),
+        DATABASE_DIRECT_URL: isAside ? proxy.through(database.url) : database.url,
+        PUBLIC_URL: 'http://latchkey.test',
+        SERVICE_KEYS: SERVICE_KEY,
+      }),
+    ),
+  );
   afterEach(() => clients.splice(0).forEach((client) => client.close()));
-  afterAll(async () => {
-    for (const instance of instances ?? []) await instance.close();
-    await proxy?.refuse();
-    await database?.drop();
-    await provider?.close();
-  });
 
   async function connect({ url }: { url: string }, { access_token }: Tokens): Promise<SocketClient> {
     const client = await SocketClient.connect(url, access_token);

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Response } from 'supertest';
 import { Events } from '../../src/platform/events.js';
 import { PushService } from '../../src/realtime/push/push.service.js';
-import { Channel, SERVICE_KEY } from '../support/channel.js';
+import { Channel } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { isBusy } from '../support/sign-in.js';
 
 const OTHER_SERVICE_KEY = 'another-service-key-of-as-many-characters';

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { Cluster } from '../support/cluster.js';
 import { RawSocket, SocketClient } from '../support/socket-client.js';
-import type { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/waiting.js';
+import { prepare, use } from '../support/use.js';
 
 /** Packets that a client sends at once. */
 const FLOOD = 500;
@@ -14,8 +14,6 @@ const LENIENCY = 20;
 
 /** Clients that break the protocol (security.md): the service and its other users are not harmed. */
 describe('abuse of the real-time channel', () => {
-  let cluster: Cluster;
-  let service: ServiceProcess;
   let tokens: Tokens;
   let witness: { tokens: Tokens; client: SocketClient };
   /** Milliseconds that a push to the witness takes without load. */
@@ -23,10 +21,11 @@ describe('abuse of the real-time channel', () => {
   const raws: RawSocket[] = [];
   /** How long a client that answers no ping is online, while the other tests run. */
   let silent: Promise<number>;
+  afterAll(() => witness?.client.close());
 
+  const cluster = use(() => Cluster.create());
+  const service = prepare(() => cluster.start());
   beforeAll(async () => {
-    cluster = await Cluster.create();
-    service = await cluster.start();
     const own = await signIn(service.url);
     witness = { tokens: own, client: await SocketClient.connect(service.url, own.access_token) };
     for (let i = 0; i < 5; i++) atRest = Math.max(atRest, await pushToWitness());
@@ -47,10 +46,6 @@ describe('abuse of the real-time channel', () => {
   afterEach(async () => {
     await unharmed();
     raws.splice(0).forEach((raw) => raw.destroy());
-  });
-  afterAll(async () => {
-    witness?.client.close();
-    await cluster?.close();
   });
 
   async function open(): Promise<RawSocket> {

@@ -53,7 +53,7 @@ describe('sockets of a revoked key', () => {
     await proxy?.restore();
     await Promise.all([a, b].map((instance) => instance?.close()));
     await proxy?.refuse();
-    await database?.drop();
+    await database?.close();
     await provider?.close();
   });
 

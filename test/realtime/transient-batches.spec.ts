@@ -1,21 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 describe('batches of transient events', () => {
-  const endings = new Endings();
-  let service: TestService;
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    service = endings.after(
-      await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY, DATABASE_POOL_SIZE: '40' }),
-      (one) => one.close(),
-    );
-  });
-  afterAll(() => endings.run());
+  const { service } = useService({ SERVICE_KEYS: SERVICE_KEY, DATABASE_POOL_SIZE: '40' });
   it('are answered', async () => {
     const batch = () =>
       bearer(service.url, SERVICE_KEY)

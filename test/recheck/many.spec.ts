@@ -114,7 +114,7 @@ describe('re-checks of many users', () => {
 
   it('an instance that is killed between answer and store costs a sign-in, and no session is endless', async () => {
     const env = provider.env();
-    const database = endings.after(await createDatabase(), (one) => one.drop());
+    const database = endings.after(await createDatabase(), (one) => one.close());
     const here = { databaseUrl: database.url, settings: parseSettings({ ...KEYS, ...env }) };
     // The answer with the new token arrives nowhere: the process is killed before.
     const child = await startServiceProcess({ ...env, DATABASE_URL: here.databaseUrl });

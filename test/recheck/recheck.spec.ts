@@ -2,35 +2,28 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { dump, query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { until } from '../support/waiting.js';
 import { checkOf, makeDue, RefreshingProvider } from './refreshing-provider.js';
+import { use } from '../support/use.js';
 
 /** The setting `recheck` (docs/guides/recheck.md), on two instances. */
 describe('a provider with recheck', () => {
-  const endings = new Endings();
-  let provider: RefreshingProvider;
-  let here: TestService;
-  let there: TestService;
   let user: string;
   let userId: string;
 
-  beforeAll(async () => {
-    provider = endings.after(await RefreshingProvider.start(), (one) => one.close());
-    const env = {
+  const provider = use(() => RefreshingProvider.start());
+  const here = use(() =>
+    startTestService({
       ...provider.env(),
       PROVIDERS_CORP_ALLOW: 'claim:groups=staff,user_id=boss',
       PUBLIC_URL: 'http://localhost:3000',
       SERVICE_KEYS: 'k'.repeat(32),
-    };
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const same = { ...env, DATABASE_URL: here.databaseUrl };
-    there = endings.after(await startTestService(same), (one) => one.close());
-  });
-  afterAll(() => endings.run());
+    }),
+  );
+  const there = use(() => here.another());
   beforeEach(() => {
     user = randomUUID();
     userId = deriveUserId('corp', user);

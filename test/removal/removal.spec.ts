@@ -14,21 +14,19 @@ import {
 import { TimeSlices } from '../../src/citus/stores.js';
 import { Removal } from '../../src/operations/removal/removal.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { until } from '../support/waiting.js';
+import { prepare, use } from '../support/use.js';
 
 const KEPT = { auditRetentionDays: 90 };
 
-let service: TestService;
-let removal: Removal;
-
-beforeAll(async () => {
+const service = use(async () => {
   const timer = jest.spyOn(Removal.prototype, 'onApplicationBootstrap').mockReturnValue(); // tests call run()
-  service = await startTestService({}, { hasOwnLimits: true });
+  const started = await startTestService({}, { hasOwnLimits: true });
   timer.mockRestore();
-  removal = service.app.get(Removal);
+  return started;
 });
-afterAll(() => service?.close());
+const removal = prepare(() => service.app.get(Removal));
 afterEach(() => jest.restoreAllMocks());
 
 function sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {

@@ -8,6 +8,7 @@ import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { dump, query } from '../support/database.js';
 import { startServiceProcess } from '../support/service-process.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { use } from '../support/use.js';
 
 const PAGE = '/providers/mock/oauth2/authorize';
 const EXCHANGE = '/providers/mock/oauth2/token/exchange';
@@ -41,22 +42,16 @@ const ACCOUNTS = [
 ];
 
 const directory = mkdtempSync(join(tmpdir(), 'latchkey-accounts-'));
-let service: TestService;
-/** Second instance, with the demo accounts. */
-let demo: TestService;
 
-beforeAll(async () => {
-  const file = join(directory, 'accounts.json');
-  writeFileSync(file, JSON.stringify(ACCOUNTS));
-  const uris = [CALLBACK, 'https://app.example/cb?keep=1', 'com.example.app:/callback'];
-  service = await startTestService({ REDIRECT_URIS: uris.join(','), PROVIDERS_MOCK_ACCOUNTS: file });
-  demo = await startTestService({ DATABASE_URL: service.databaseUrl, REDIRECT_URIS: CALLBACK });
-});
-afterAll(async () => {
-  await demo?.close();
-  await service?.close();
-  rmSync(directory, { recursive: true });
-});
+const accountsFile = join(directory, 'accounts.json');
+const uris = [CALLBACK, 'https://app.example/cb?keep=1', 'com.example.app:/callback'];
+beforeAll(() => writeFileSync(accountsFile, JSON.stringify(ACCOUNTS)));
+const service = use(() =>
+  startTestService({ REDIRECT_URIS: uris.join(','), PROVIDERS_MOCK_ACCOUNTS: accountsFile }),
+);
+/** Second instance, with the demo accounts. */
+const demo = use(() => startTestService({ DATABASE_URL: service.databaseUrl, REDIRECT_URIS: CALLBACK }));
+afterAll(() => rmSync(directory, { recursive: true }));
 
 function page(asked: Record<string, string> = good, url = service.url): request.Test {
   return request(url).get(PAGE).query(asked);

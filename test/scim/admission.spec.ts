@@ -1,34 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
+import { use, useService } from '../support/use.js';
 
 /** A directory beside an admission service (docs/directory.md#groups-and-roles). */
 describe('claims of the admission service', () => {
-  const endings = new Endings();
-  let asked: WebhookReceiver;
-  let service: TestService;
-  let directory: DirectoryClient;
   let user: string;
 
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    asked = endings.after(await WebhookReceiver.start(), (one) => one.close());
-    const env = {
-      ...provider.env(),
-      ...DIRECTORY_ENV,
-      PROVIDERS_STUB_ALLOW: 'claim:groups=math',
-      ADMISSION_URL: asked.url,
-      ADMISSION_SECRET: WEBHOOK_SECRET,
-    };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
-  });
-  afterAll(() => endings.run());
+  const asked = use(() => WebhookReceiver.start());
+  const { service } = useService(() => ({
+    ...DIRECTORY_ENV,
+    PROVIDERS_STUB_ALLOW: 'claim:groups=math',
+    ADMISSION_URL: asked.url,
+    ADMISSION_SECRET: WEBHOOK_SECRET,
+  }));
+  const directory = new DirectoryClient(service);
   beforeEach(() => {
     user = randomUUID();
   });

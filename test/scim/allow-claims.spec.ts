@@ -1,34 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { use, useService } from '../support/use.js';
 /** Of a user of the directory (docs/guides/access-policy.md#conditions). */
 describe('allow reads what the provider said', () => {
-  const endings = new Endings();
-  let asked: WebhookReceiver;
-  let provider: StubProvider;
-  let service: TestService;
-  let directory: DirectoryClient;
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    asked = endings.after(await WebhookReceiver.start(), (one) => one.close());
-    const env = {
-      ...provider.env(),
-      ...DIRECTORY_ENV,
-      SERVICE_KEYS: SERVICE_KEY,
-      PROVIDERS_STUB_ALLOW: 'claim:plan=gold, claim:team=zz',
-      ADMISSION_URL: asked.url,
-      ADMISSION_SECRET: WEBHOOK_SECRET,
-    };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
-  });
-  afterAll(() => endings.run());
+  const asked = use(() => WebhookReceiver.start());
+  const { provider, service } = useService(() => ({
+    ...DIRECTORY_ENV,
+    SERVICE_KEYS: SERVICE_KEY,
+    PROVIDERS_STUB_ALLOW: 'claim:plan=gold, claim:team=zz',
+    ADMISSION_URL: asked.url,
+    ADMISSION_SECRET: WEBHOOK_SECRET,
+  }));
+  const directory = new DirectoryClient(service);
   const refresh = ({ refresh_token }: Tokens) =>
     request(service.url).post('/oauth2/refresh').send({ refresh_token });
   const admit = (claims: object) => {

@@ -3,43 +3,24 @@ import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, beginSignIn, claimsOf, signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { useInstances } from '../support/use.js';
 
 /** What a directory says counts in sessions and claims (docs/directory.md#what-it-does), on two instances. */
 describe('the word of a directory', () => {
-  const endings = new Endings();
-  let provider: StubProvider;
-  let here: TestService;
-  let there: TestService;
-  let directory: DirectoryClient;
   let user: string;
 
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = {
-      ...provider.env(),
-      ...DIRECTORY_ENV,
-      PUBLIC_URL: 'http://localhost:3000',
-      REDIRECT_URIS: `${REDIRECT_URI},http://127.0.0.1/cb`,
-      SERVICE_KEYS: SERVICE_KEY,
-      PROVIDERS_STUB_ALLOW:
-        'claim:groups=staff, claim:plan, directory&user_id=only-listed, email=a@b.example',
-    };
-    here = endings.after(await startTestService(env), (one) => one.close());
-    there = endings.after(await startTestService({ ...env, DATABASE_URL: here.databaseUrl }), (one) =>
-      one.close(),
-    );
-    directory = new DirectoryClient(here.url);
+  const { provider, here, there } = useInstances({
+    ...DIRECTORY_ENV,
+    REDIRECT_URIS: `${REDIRECT_URI},http://127.0.0.1/cb`,
+    SERVICE_KEYS: SERVICE_KEY,
+    PROVIDERS_STUB_ALLOW: 'claim:groups=staff, claim:plan, directory&user_id=only-listed, email=a@b.example',
   });
-  afterAll(() => endings.run());
+  const directory = new DirectoryClient(here);
   beforeEach(() => {
     user = randomUUID();
     provider.claims.set(user, { plan: 'gold', groups: ['of the provider'], roles: ['of the provider'] });

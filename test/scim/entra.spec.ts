@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 const USER = 'urn:ietf:params:scim:schemas:core:2.0:User';
 const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
@@ -16,17 +14,8 @@ const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
  * https://learn.microsoft.com/entra/identity/app-provisioning/use-scim-to-provision-users-and-groups
  */
 describe('Entra', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
-
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), ...DIRECTORY_ENV };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
-  });
-  afterAll(() => endings.run());
+  const { service } = useService(DIRECTORY_ENV);
+  const directory = new DirectoryClient(service);
 
   const sent = (externalId: string, userName: string) => ({
     schemas: [USER, ENTERPRISE],

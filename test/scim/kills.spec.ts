@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { connect, query } from '../support/database.js';
+import { startTestService } from '../support/service.js';
+import { startServiceProcess } from '../support/service-process.js';
 import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use, useEach } from '../support/use.js';
 
 /** More than two slices of 1,000 users. */
 const PEOPLE = 2500;
@@ -19,27 +18,18 @@ const WAITING = `SELECT FROM pg_stat_activity
 
 /** An instance is killed while it works for a directory; the other one lives. */
 describe('a killed instance', () => {
-  const endings = new Endings();
-  let env: Record<string, string>;
-  let here: TestService;
-  let directory: DirectoryClient;
-  let holder: Client;
-  let victim: ServiceProcess;
-
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    env = { ...provider.env(), ...DIRECTORY_ENV, PUBLIC_URL: 'http://localhost:3000' };
-    here = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(here.url);
-    holder = endings.after(new Client(here.databaseUrl), (one) => one.end());
-    await holder.connect();
-  });
-  afterAll(() => endings.run());
-  beforeEach(async () => {
-    const { databaseUrl } = here;
-    victim = await startServiceProcess({ ...env, DATABASE_URL: databaseUrl, LOG_LEVEL: 'debug' });
-  });
-  afterEach(() => victim.end('SIGKILL'));
+  const provider = use(() => StubProvider.start());
+  const env = () => ({ ...provider.env(), ...DIRECTORY_ENV, PUBLIC_URL: 'http://localhost:3000' });
+  const here = use(() => startTestService(env()));
+  const directory = new DirectoryClient(here);
+  const holder = use(
+    () => connect(here.databaseUrl),
+    (one) => one.end(),
+  );
+  const victim = useEach(
+    () => startServiceProcess({ ...env(), DATABASE_URL: here.databaseUrl, LOG_LEVEL: 'debug' }),
+    (one) => one.end('SIGKILL'),
+  );
 
   const sql = (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
     query(here.databaseUrl, text, values);
@@ -74,7 +64,7 @@ describe('a killed instance', () => {
       );
     const before = await state();
     const add = { op: 'add', path: 'members', value: [{ value: user }] };
-    await killAt(userId, () => new DirectoryClient(victim.url).patch(`/Groups/${group}`, add));
+    await killAt(userId, () => new DirectoryClient(victim).patch(`/Groups/${group}`, add));
     expect(await state()).toEqual(before);
     await directory.patch(`/Groups/${group}`, add).expect(204);
     const [{ events, sent }] = before as [{ events: number; sent: number }];
@@ -115,7 +105,7 @@ describe('a killed instance', () => {
       return rows.map((row) => row['user_id'] as string).toSorted();
     };
     const body = { displayName: 'large', members: ids.map((value) => ({ value })) };
-    await killAt(userIds[1500]!, () => new DirectoryClient(victim.url).send('POST', '/Groups', body));
+    await killAt(userIds[1500]!, () => new DirectoryClient(victim).send('POST', '/Groups', body));
     expect(await withGroup()).toEqual(userIds.slice(0, 1200).toSorted());
     expect(await sql('SELECT kind, after FROM directory_tasks')).toEqual([
       { kind: 'group', after: ids[1199] },

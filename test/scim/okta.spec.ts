@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 const USER = 'urn:ietf:params:scim:schemas:core:2.0:User';
 const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group';
@@ -10,17 +8,8 @@ const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
 /** The requests of Okta, as https://developer.okta.com/docs/api/openapi/okta-scim/guides/scim-20/ shows them. */
 describe('Okta', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
-
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), ...DIRECTORY_ENV };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
-  });
-  afterAll(() => endings.run());
+  const { service } = useService(DIRECTORY_ENV);
+  const directory = new DirectoryClient(service);
 
   const sent = (userName: string) => ({
     schemas: [USER],

@@ -5,8 +5,9 @@ import { parseSettings } from '../../src/settings.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
 const OLD = 'the-old-token-of-the-other-directory-still-valid';
 const NEW = 'the-new-token-of-the-other-directory-from-now-on';
@@ -19,10 +20,9 @@ function asciiOf(json: string): string {
 /** What the interface refuses (docs/directory.md#what-is-understood). */
 describe('SCIM', () => {
   const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
+  afterAll(() => endings.run());
 
-  beforeAll(async () => {
+  const service = use(async () => {
     const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const env = {
       ...provider.env(),
@@ -31,17 +31,16 @@ describe('SCIM', () => {
       ...DIRECTORY_ENV,
       PROVIDERS_OTHER_SCIM_TOKEN: `${OLD}, ${NEW}`,
     };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+    return startTestService(env);
   });
-  afterAll(() => endings.run());
+  const directory = new DirectoryClient(service);
 
   const user = (): { userName: string; externalId: string } => ({
     userName: `user-${randomUUID()}`,
     externalId: randomUUID(),
   });
   const other = (token = NEW, provider = 'other'): DirectoryClient =>
-    new DirectoryClient(service.url, provider, token);
+    new DirectoryClient(service, provider, token);
 
   describe('the token', () => {
     it('may be one of two', async () => {
@@ -85,11 +84,11 @@ describe('SCIM', () => {
       };
       const limited = await startTestService(env);
       try {
-        const wrong = new DirectoryClient(limited.url, 'stub', 'wrong'.repeat(8));
+        const wrong = new DirectoryClient(limited, 'stub', 'wrong'.repeat(8));
         const statuses = [];
         for (let i = 0; i < 7; i++) statuses.push((await wrong.send('GET', '/Users')).status);
         expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
-        await new DirectoryClient(limited.url).send('GET', '/Users').expect(200);
+        await new DirectoryClient(limited).send('GET', '/Users').expect(200);
       } finally {
         await limited.close();
       }

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { connect, query } from '../support/database.js';
 import { signIn } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use, useInstances } from '../support/use.js';
 
 const PEOPLE = 20;
 /** Statements that wait, here for a lock. */
@@ -16,22 +13,12 @@ const WAITING = `SELECT FROM pg_stat_activity
 
 /** Concurrent requests of a directory, to two instances. */
 describe('concurrent requests of a directory', () => {
-  const endings = new Endings();
-  let here: TestService;
-  let clients: DirectoryClient[];
-  let holder: Client;
-
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), ...DIRECTORY_ENV };
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const other = await startTestService({ ...env, DATABASE_URL: here.databaseUrl });
-    endings.after(other, (one) => one.close());
-    clients = [here.url, other.url].map((url) => new DirectoryClient(url));
-    holder = endings.after(new Client(here.databaseUrl), (one) => one.end());
-    await holder.connect();
-  });
-  afterAll(() => endings.run());
+  const { here, there } = useInstances(DIRECTORY_ENV);
+  const clients = [here, there].map((one) => new DirectoryClient(one));
+  const holder = use(
+    () => connect(here.databaseUrl),
+    (one) => one.end(),
+  );
 
   const sql = (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
     query(here.databaseUrl, text, values);

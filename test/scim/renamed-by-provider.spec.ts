@@ -1,26 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 /** docs/directory.md#if-a-name-changes */
 describe('a name that the provider changes before the directory', () => {
-  const endings = new Endings();
-  let provider: StubProvider;
-  let service: TestService;
-  let strict: TestService;
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), ...DIRECTORY_ENV, PROVIDERS_STUB_SCIM_CLAIM: 'text' };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    strict = endings.after(
-      await startTestService({ ...env, PROVIDERS_STUB_ALLOW: 'claim:roles=boss' }),
-      (one) => one.close(),
-    );
-  });
-  afterAll(() => endings.run());
+  const provider = use(() => StubProvider.start());
+  const env = () => ({ ...provider.env(), ...DIRECTORY_ENV, PROVIDERS_STUB_SCIM_CLAIM: 'text' });
+  const service = use(() => startTestService(env()));
+  const strict = use(() => startTestService({ ...env(), PROVIDERS_STUB_ALLOW: 'claim:roles=boss' }));
   it.each([
     ['open', 'displayName'],
     ['strict', 'displayName'],
@@ -28,7 +18,7 @@ describe('a name that the provider changes before the directory', () => {
     ['strict', 'group'],
   ])('takes no rights away: %s, %s', async (which, what) => {
     const one = which === 'open' ? service : strict;
-    const directory = new DirectoryClient(one.url);
+    const directory = new DirectoryClient(one);
     const refresh = ({ refresh_token }: Tokens) =>
       request(one.url).post('/oauth2/refresh').send({ refresh_token });
     const user = randomUUID();

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import request from 'supertest';
 import { DirectoryClient } from '../support/directory.js';
-import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { connect, query } from '../support/database.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { beginSignIn, bearer, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const tokenOf = (provider: string): string =>
   `a-token-of-the-directory-of-${provider}-with-enough-characters`;
 
@@ -29,24 +27,17 @@ const OFF = { op: 'Replace', path: 'active', value: 'False' };
 
 /** Names of a person in the directory and at the provider change; the directory ends the person (docs/directory.md). */
 describe('a person whom the directory renames', () => {
-  const endings = new Endings();
-  let stub: StubProvider;
-  let here: TestService;
-  let there: TestService;
-
-  beforeAll(async () => {
-    stub = endings.after(await StubProvider.start(), (one) => one.close());
-    const env: Record<string, string> = { PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
+  const stub = use(() => StubProvider.start());
+  const env: Record<string, string> = { PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
+  beforeAll(() => {
     for (const [provider, settings] of Object.entries(PROVIDERS)) {
       const name = provider.toUpperCase();
       Object.assign(env, stub.env(name), { [`PROVIDERS_${name}_SCIM_TOKEN`]: tokenOf(provider) });
       for (const [key, value] of Object.entries(settings)) env[`PROVIDERS_${name}_${key}`] = value;
     }
-    here = endings.after(await startTestService(env), (one) => one.close());
-    const other = { ...env, DATABASE_URL: here.databaseUrl };
-    there = endings.after(await startTestService(other), (one) => one.close());
   });
-  afterAll(() => endings.run());
+  const here = use(() => startTestService(env));
+  const there = use(() => here.another());
 
   /** A person at a provider. If `scim_claim` is the user id, the name is the user id; else it is a claim. */
   class Person {
@@ -59,7 +50,7 @@ describe('a person whom the directory renames', () => {
       readonly provider: Provider,
       readonly name: string = `Person.${randomUUID()}`,
     ) {
-      this.directory = new DirectoryClient(here.url, provider, tokenOf(provider));
+      this.directory = new DirectoryClient(here, provider, tokenOf(provider));
       this.isUserId = provider === 'ids' || provider === 'logins';
     }
 
@@ -350,12 +341,10 @@ describe('a person whom the directory renames', () => {
   });
 
   describe('at the same time as a first sign-in', () => {
-    let holder: Client;
-
-    beforeAll(async () => {
-      holder = endings.after(new Client(here.databaseUrl), (one) => one.end());
-      await holder.connect();
-    });
+    const holder = use(
+      () => connect(here.databaseUrl),
+      (one) => one.end(),
+    );
 
     /** Begins a sign-in that has been checked, and waits before it is written. */
     async function held(one: Person): Promise<() => Promise<request.Response>> {

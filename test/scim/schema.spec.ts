@@ -8,7 +8,7 @@ import { parseSettings } from '../../src/settings.js';
 describe('a table with the name of one of the directory', () => {
   let database: TestDatabase;
   beforeEach(async () => void (database = await createEmptyDatabase()));
-  afterEach(() => database.drop());
+  afterEach(() => database.close());
 
   const start = () => startTestService({ DATABASE_URL: database.url });
   const check = async (): Promise<string> => {

@@ -1,30 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { bearer, signIn } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { connect } from '../support/database.js';
+import { use, useService } from '../support/use.js';
 
 /** Four requests at a time, and a hundred that wait (docs/directory.md#what-is-understood). */
 const SHARE = 104;
 
 describe('the share of a directory', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let holder: Client;
-
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), ...DIRECTORY_ENV };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    holder = endings.after(new Client(service.databaseUrl), (one) => one.end());
-    await holder.connect();
-  });
-  afterAll(() => endings.run());
+  const { service } = useService(DIRECTORY_ENV);
+  const holder = use(
+    () => connect(service.databaseUrl),
+    (one) => one.end(),
+  );
 
   it('beyond it: 429 with Retry-After, while users are served; what waited is done', async () => {
-    const directory = new DirectoryClient(service.url);
+    const directory = new DirectoryClient(service);
     const id = await directory.create('/Groups', { displayName: randomUUID() });
     await holder.query('BEGIN');
     await holder.query('SELECT FROM directory_groups WHERE id = $1 FOR UPDATE', [id]);

@@ -1,35 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { connect, query } from '../support/database.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { use, useService } from '../support/use.js';
 
 const WAITING = `SELECT query FROM pg_stat_activity
   WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 /** docs/directory.md#if-a-name-changes */
 describe('a sign-in during a change that takes the user out of the directory', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
-  let holder: Client;
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    service = endings.after(
-      await startTestService({ ...provider.env(), ...DIRECTORY_ENV, PROVIDERS_STUB_ALLOW: 'directory' }),
-      (one) => one.close(),
-    );
-    directory = new DirectoryClient(service.url);
-    holder = endings.after(new Client(service.databaseUrl), (one) => one.end());
-    await holder.connect();
-  });
-  afterAll(() => endings.run());
+  const { service } = useService({ ...DIRECTORY_ENV, PROVIDERS_STUB_ALLOW: 'directory' });
+  const directory = new DirectoryClient(service);
+  const holder = use(
+    () => connect(service.databaseUrl),
+    (one) => one.end(),
+  );
 
   it('leaves no session', async () => {
     const user = randomUUID();

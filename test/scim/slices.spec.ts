@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useService } from '../support/use.js';
 
 /** Users of a transaction: a sign-in waits for the one that has locked its user. */
 const SLICE = 400;
@@ -15,16 +13,11 @@ const PEOPLE = 2500;
 
 /** A change of more users than one transaction changes (docs/directory.md#groups-and-roles). */
 describe('a large group', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
   let ids: string[];
 
+  const { service } = useService(DIRECTORY_ENV);
+  const directory = new DirectoryClient(service);
   beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), ...DIRECTORY_ENV };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
     const names = Array.from({ length: PEOPLE }, (_, i) => `person-${i}`);
     ids = names.map(() => randomUUID());
     await sql(
@@ -43,7 +36,6 @@ describe('a large group', () => {
       names,
     );
   });
-  afterAll(() => endings.run());
 
   const sql = (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
     query(service.databaseUrl, text, values);

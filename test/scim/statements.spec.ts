@@ -6,6 +6,7 @@ import { Endings } from '../support/endings.js';
 import { startTestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { prepare, use } from '../support/use.js';
 
 const TRIES = 3;
 
@@ -16,20 +17,21 @@ const OWN = /directory_(users|names|groups|members|states)\b/;
 describe('a request of a directory', () => {
   const endings = new Endings();
   let url: string;
-  let directory: DirectoryClient;
   let user: string;
   let id: string;
+  afterAll(() => endings.run());
 
+  const provider = use(() => StubProvider.start());
   beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
     const service = await startTestService({ ...provider.env(), ...DIRECTORY_ENV });
     ({ url } = endings.after(service, (one) => one.close()));
-    directory = new DirectoryClient(url);
+  });
+  const directory = prepare(() => new DirectoryClient({ url }));
+  beforeAll(async () => {
     user = randomUUID();
     await signIn(url, user);
     id = await directory.create('/Users', { userName: user, externalId: user });
   });
-  afterAll(() => endings.run());
 
   const replace = (path: string, value: unknown): object => ({ op: 'replace', path, value });
   const patch = (...operations: object[]) => directory.patch(`/Users/${id}`, ...operations).expect(200);

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { useEach } from '../support/use.js';
 
 interface Synchronisation {
   readonly last_request_at: string | null;
@@ -19,17 +17,11 @@ interface Synchronisation {
 
 /** GET /admin/providers/:name/directory (docs/administration.md#the-views). */
 describe('the synchronisation with a directory', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
-
-  beforeEach(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), ...DIRECTORY_ENV, SERVICE_KEYS: SERVICE_KEY };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
-  });
-  afterEach(() => endings.run());
+  const provider = useEach(() => StubProvider.start());
+  const service = useEach(() =>
+    startTestService({ ...provider.env(), ...DIRECTORY_ENV, SERVICE_KEYS: SERVICE_KEY }),
+  );
+  const directory = new DirectoryClient(service);
 
   const get = (name = 'stub') => bearer(service.url, SERVICE_KEY).get(`/admin/providers/${name}/directory`);
   /** Waits for the reading after the present one. */
@@ -57,7 +49,7 @@ describe('the synchronisation with a directory', () => {
   });
 
   it('has the last request and error, without what a filter names, and the numbers', async () => {
-    await new DirectoryClient(service.url, 'stub', 'w'.repeat(40)).send('GET', '/Users').expect(401);
+    await new DirectoryClient(service, 'stub', 'w'.repeat(40)).send('GET', '/Users').expect(401);
     const user = { userName: 'ada@corp.example' };
     const id = await directory.create('/Users', user);
     await directory.create('/Groups', { displayName: 'math', members: [{ value: id }] });

@@ -1,27 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { useService } from '../support/use.js';
 
 /** What a test sign-in says of a directory (docs/administration.md#the-views). */
 describe('a test sign-in with a directory', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
-
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const rule = { PROVIDERS_STUB_ALLOW: 'directory' };
-    const env = { ...provider.env(), ...DIRECTORY_ENV, ...rule, SERVICE_KEYS: SERVICE_KEY };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+  const { service } = useService({
+    ...DIRECTORY_ENV,
+    PROVIDERS_STUB_ALLOW: 'directory',
+    SERVICE_KEYS: SERVICE_KEY,
   });
-  afterAll(() => endings.run());
+  const directory = new DirectoryClient(service);
 
   const test = async (code: string): Promise<object> => {
     const call = (body: object) =>

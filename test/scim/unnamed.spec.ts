@@ -2,35 +2,27 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { use } from '../support/use.js';
 
 const CLAIM = { PROVIDERS_STUB_SCIM_CLAIM: 'text' };
 
 /** The name in the directory is another claim than the user id (docs/directory.md#who-is-who). */
 describe('a directory with scim_claim', () => {
-  const endings = new Endings();
-  let provider: StubProvider;
   let env: Record<string, string>;
-  let before: TestService;
-  let service: TestService;
-  let directory: DirectoryClient;
 
-  beforeAll(async () => {
-    provider = endings.after(await StubProvider.start(), (one) => one.close());
+  const provider = use(() => StubProvider.start());
+  beforeAll(() => {
     env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
-    before = endings.after(await startTestService(env), (one) => one.close());
-    const scim = { ...DIRECTORY_ENV, ...CLAIM, DATABASE_URL: before.databaseUrl };
-    service = endings.after(await startTestService({ ...env, ...scim }), (one) => one.close());
-    directory = new DirectoryClient(service.url);
   });
-  afterAll(() => endings.run());
+  const before = use(() => startTestService(env));
+  const scim = () => ({ ...DIRECTORY_ENV, ...CLAIM, DATABASE_URL: before.databaseUrl });
+  const service = use(() => startTestService({ ...env, ...scim() }));
+  const directory = new DirectoryClient(service);
 
   const refresh = ({ refresh_token }: Tokens): Promise<request.Response> =>
     request(service.url).post('/oauth2/refresh').send({ refresh_token });

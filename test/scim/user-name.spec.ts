@@ -2,30 +2,23 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useService } from '../support/use.js';
 
 /** Names that do not fit into a token together (docs/guides/roles.md#limits). */
 const GROUPS = 60;
 
 /** A directory with `scim_attribute=userName`, and `allow` by a group. */
 describe('a directory of user names', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
   let user: string;
 
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { PROVIDERS_STUB_SCIM_ATTRIBUTE: 'userName', PROVIDERS_STUB_ALLOW: 'claim:groups=zz staff' };
-    const settings = { ...provider.env(), ...DIRECTORY_ENV, ...env };
-    service = endings.after(await startTestService(settings), (one) => one.close());
-    directory = new DirectoryClient(service.url);
+  const { service } = useService({
+    ...DIRECTORY_ENV,
+    PROVIDERS_STUB_SCIM_ATTRIBUTE: 'userName',
+    PROVIDERS_STUB_ALLOW: 'claim:groups=zz staff',
   });
-  afterAll(() => endings.run());
+  const directory = new DirectoryClient(service);
   beforeEach(() => void (user = `Person ${randomUUID()}`));
 
   const statusOf = async (code: string): Promise<number> => {

@@ -1,12 +1,11 @@
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { query } from '../support/database.js';
 import { DIRECTORY_ENV } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const COUNT = 30;
 
 /** `n` is 1 … COUNT, and each third user has another state; three users have each time, a microsecond apart. */
@@ -28,18 +27,17 @@ interface Page {
 
 /** `GET /users?directory=…` (docs/directory.md#what-it-does). */
 describe('the search for users by what the directory says', () => {
-  const endings = new Endings();
   let env: Record<string, string>;
-  let service: TestService;
 
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
+  const provider = use(() => StubProvider.start());
+  beforeAll(() => {
     env = { ...provider.env(), SERVICE_KEYS: SERVICE_KEY };
-    service = endings.after(await startTestService({ ...env, ...DIRECTORY_ENV }), (one) => one.close());
+  });
+  const service = use(() => startTestService({ ...env, ...DIRECTORY_ENV }));
+  beforeAll(async () => {
     const names = Array.from({ length: COUNT }, (_, i) => String(i + 1));
     await query(service.databaseUrl, INSERT, [names.map((name) => deriveUserId('stub', name))]);
   });
-  afterAll(() => endings.run());
 
   /** Reads all pages. */
   async function search(parameters: string, at = service.url): Promise<Page['users']> {

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
 interface Entry {
   readonly value: string;
@@ -13,17 +11,8 @@ interface Entry {
 
 /** Values of lists: one that is to be removed is gone, or the directory gets an error (RFC 7644 §3.5.2.2). */
 describe('values of a list', () => {
-  const endings = new Endings();
-  let service: TestService;
-  let directory: DirectoryClient;
-
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = { ...provider.env(), ...DIRECTORY_ENV };
-    service = endings.after(await startTestService(env), (one) => one.close());
-    directory = new DirectoryClient(service.url);
-  });
-  afterAll(() => endings.run());
+  const { service } = useService(DIRECTORY_ENV);
+  const directory = new DirectoryClient(service);
 
   const FIRST: Entry = { value: 'Main@x', type: 'work', display: 'Of work', primary: true };
   const SECOND: Entry = { value: 'other@x', type: 'home' };

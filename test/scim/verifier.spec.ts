@@ -1,35 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { createVerifier, type Verifier } from '../../packages/server/src/index.js';
+import { createVerifier } from '../../packages/server/src/index.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { use, useInstances } from '../support/use.js';
 
 /** APIs that verify tokens themselves, and open pages (docs/directory.md), on another instance than the directory's. */
 describe('a change at the directory', () => {
-  const endings = new Endings();
-  let there: TestService;
-  let directory: DirectoryClient;
-  let verifier: Verifier;
-
-  beforeAll(async () => {
-    const provider = endings.after(await StubProvider.start(), (one) => one.close());
-    const PUBLIC_URL = 'http://localhost:3000';
-    const env = { ...provider.env(), ...DIRECTORY_ENV, PUBLIC_URL, SERVICE_KEYS: SERVICE_KEY };
-    const here = endings.after(await startTestService(env), (one) => one.close());
-    const other = { ...env, DATABASE_URL: here.databaseUrl };
-    there = endings.after(await startTestService(other), (one) => one.close());
-    directory = new DirectoryClient(here.url);
-    const options = { issuer: PUBLIC_URL, url: there.url, serviceKey: SERVICE_KEY };
-    verifier = endings.after(createVerifier(options), (one) => one.close());
-    await until(() => verifier.isNotified);
-  });
-  afterAll(() => endings.run());
+  const PUBLIC_URL = 'http://localhost:3000';
+  const { here, there } = useInstances({ ...DIRECTORY_ENV, PUBLIC_URL, SERVICE_KEYS: SERVICE_KEY });
+  const directory = new DirectoryClient(here);
+  const options = () => ({ issuer: PUBLIC_URL, url: there.url, serviceKey: SERVICE_KEY });
+  const verifier = use(() => createVerifier(options()));
+  beforeAll(() => until(() => verifier.isNotified));
 
   it('reaches the groups, and the end, of a token that was issued before', async () => {
     const user = randomUUID();

@@ -6,10 +6,9 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 import { needs } from '../support/installed.js';
-import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { claimsOf, signIn } from '../support/sign-in.js';
 import { browse } from './browse.js';
+import { prepare, useService } from '../support/use.js';
 
 const HTTP = { [oauth.allowInsecureRequests]: true }; // the address of a test is not https
 const SERVICE_KEY = 'a-service_key.of~thirty+two/characters==';
@@ -23,23 +22,15 @@ const hasPython =
 
 /** Libraries for OAuth clients sign users in, as they are (docs/stock-clients.md#with-others). */
 describe('stock clients', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let issuer: URL;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      PROVIDERS_MOCK_ENABLED: 'false', // so that `stub` is the only one, and no client has to name it
-      REDIRECT_URIS: `${REDIRECT_URI},${SCHEME}`,
-      SERVICE_KEYS: SERVICE_KEY,
-    });
-    issuer = new URL(service.url);
+  const { service } = useService({
+    PROVIDERS_MOCK_ENABLED: 'false', // so that `stub` is the only one, and no client has to name it
+    REDIRECT_URIS: `${REDIRECT_URI},${SCHEME}`,
+    SERVICE_KEYS: SERVICE_KEY,
   });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
+  beforeAll(() => {
+    issuer = new URL(service.url);
   });
 
   /** A configuration of openid-client, which knows nothing of the service but its address. */
@@ -142,10 +133,9 @@ describe('stock clients', () => {
 
   // Libraries that an application's API may already have (RFC 9068).
   describe('verifiers of access tokens, as they are', () => {
-    let tokens: Tokens;
     let forged: string;
+    const tokens = prepare(() => signIn(service.url));
     beforeAll(async () => {
-      tokens = await signIn(service.url);
       const other = await signIn(service.url);
       forged = tokens.access_token.replace(/[^.]*$/, other.access_token.split('.')[2]!);
     });

@@ -6,28 +6,16 @@ import { auth } from 'express-oauth2-jwt-bearer';
 import * as client from 'openid-client';
 import { AuthorizationCode } from 'simple-oauth2';
 import { bearer, claimsOf, signIn } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { browse } from './browse.js';
+import { useService } from '../support/use.js';
 
 const REDIRECT_URI = 'https://app.example/callback';
 
 /** Libraries beside those of clients.spec.ts, as they are. They are in test/package.json. */
 describe('stock libraries', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      PROVIDERS_MOCK_ENABLED: 'false', // so that `stub` is the only one, and no client has to name it
-      REDIRECT_URIS: REDIRECT_URI,
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
+  const { service } = useService({
+    PROVIDERS_MOCK_ENABLED: 'false', // so that `stub` is the only one, and no client has to name it
+    REDIRECT_URIS: REDIRECT_URI,
   });
 
   it('simple-oauth2, which insists on a secret', async () => {

@@ -1,35 +1,26 @@
 import type { Test } from 'supertest';
 import { bearer, signIn, type Tokens } from './sign-in.js';
 import { query } from './database.js';
-import { startTestService, type TestService } from './service.js';
+import { Endings } from './endings.js';
+import { SERVICE_KEY, startTestService, type TestService } from './service.js';
 import { SocketClient } from './socket-client.js';
-import { StubProvider } from './stub-provider.js';
-
-export const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import type { StubProvider } from './stub-provider.js';
+import { useService } from './use.js';
 
 /** A service in this process, its provider, and the sockets that tests open. */
 export class Channel {
-  service!: TestService;
-  private provider!: StubProvider;
-  private readonly clients: SocketClient[] = [];
-  private readonly others: TestService[] = [];
+  readonly service: TestService;
+  private readonly provider: StubProvider;
+  private readonly endings = new Endings();
+
+  private constructor(env: Record<string, string>) {
+    ({ provider: this.provider, service: this.service } = useService({ SERVICE_KEYS: SERVICE_KEY, ...env }));
+    afterEach(() => this.endings.run());
+  }
 
   /** Starts it before the tests of a block, and closes it after them; ends sockets and other instances after each. */
   static around(env: Record<string, string> = {}): Channel {
-    const channel = new Channel();
-    beforeAll(async () => {
-      channel.provider = await StubProvider.start();
-      channel.service = await channel.start(env);
-    });
-    afterEach(async () => {
-      channel.clients.splice(0).forEach((client) => client.close());
-      for (const service of channel.others.splice(0)) await service.close();
-    });
-    afterAll(async () => {
-      await channel.service?.close();
-      await channel.provider?.close();
-    });
-    return channel;
+    return new Channel(env);
   }
 
   get url(): string {
@@ -38,15 +29,12 @@ export class Channel {
 
   /** Another service, with its own database unless that is given; closed after the test. */
   async another(env: Record<string, string> = {}): Promise<TestService> {
-    const service = await this.start(env);
-    this.others.push(service);
-    return service;
+    const settings = { ...this.provider.env(), SERVICE_KEYS: SERVICE_KEY, ...env };
+    return this.endings.after(await startTestService(settings), (one) => one.close());
   }
 
   open(auth: object, options = {}, { url }: { url: string } = this): SocketClient {
-    const client = SocketClient.open(url, auth, options);
-    this.clients.push(client);
-    return client;
+    return this.endings.after(SocketClient.open(url, auth, options), (one) => one.close());
   }
 
   async connect({ access_token: token }: Tokens, options = {}, at = this.service): Promise<SocketClient> {
@@ -65,9 +53,5 @@ export class Channel {
 
   sql<Row extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> {
     return query<Row>(this.service.databaseUrl, text, values);
-  }
-
-  private start(env: Record<string, string>): Promise<TestService> {
-    return startTestService({ ...this.provider.env(), SERVICE_KEYS: SERVICE_KEY, ...env });
   }
 }

@@ -21,7 +21,7 @@ export async function createCitusSchema(coordinator: string): Promise<TestDataba
   await run(coordinator, `CREATE SCHEMA ${schema}`);
   const url = new URL(coordinator);
   url.searchParams.set('options', `-c search_path=${schema}`);
-  return { url: url.href, drop: () => run(coordinator, `DROP SCHEMA ${schema} CASCADE`) };
+  return { url: url.href, close: () => run(coordinator, `DROP SCHEMA ${schema} CASCADE`) };
 }
 
 /** Creates such a schema with the service's tables, migrated and distributed. */

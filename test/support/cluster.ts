@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { createDatabase, type TestDatabase } from './database.js';
-import { startServiceProcess, type ServiceProcess } from './service-process.js';
+import { SERVICE_KEY, startServiceProcess, type ServiceProcess } from './service-process.js';
 import { StubProvider } from './stub-provider.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const PUBLIC_URL = 'http://latchkey.test'; // equal on all instances, since tokens contain it
 
 export interface Pushed {
@@ -15,7 +14,6 @@ export interface Pushed {
 
 /** Instances of the compiled service as processes, with one database and one provider. */
 export class Cluster {
-  static readonly serviceKey = SERVICE_KEY;
   readonly instances: ServiceProcess[] = [];
   /** All starts, also pending ones: `close` ends their processes. */
   private readonly starts: Promise<ServiceProcess>[] = [];
@@ -63,7 +61,7 @@ export class Cluster {
     const starts = await Promise.allSettled(this.starts);
     const started = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
     await Promise.all(started.map((instance) => instance.end('SIGKILL')));
-    await this.database.drop();
+    await this.database.close();
     await this.provider.close();
   }
 }

@@ -12,7 +12,7 @@ const TEMPLATE_LOCK = 1;
 export interface TestDatabase {
   readonly url: string;
   /** Drops it and closes its connections. */
-  drop(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /**
@@ -77,7 +77,7 @@ async function createFrom(template: string): Promise<TestDatabase> {
   await administer((admin) => admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`));
   return {
     url: serverUrl() + name,
-    drop: () => administer((admin) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+    close: () => administer((admin) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
   };
 }
 
@@ -96,6 +96,13 @@ async function administer(work: (admin: Client) => Promise<unknown>): Promise<vo
   } finally {
     await admin.end();
   }
+}
+
+/** Returns a new connection; to be ended. */
+export async function connect(databaseUrl: string): Promise<Client> {
+  const client = new Client(databaseUrl);
+  await client.connect();
+  return client;
 }
 
 /** Runs SQL on a new connection. */

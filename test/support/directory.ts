@@ -8,7 +8,7 @@ export const DIRECTORY_ENV = { PROVIDERS_STUB_SCIM_TOKEN: TOKEN };
 /** Calls of a directory, as its provisioning service makes them. */
 export class DirectoryClient {
   constructor(
-    private readonly url: string,
+    private readonly service: { readonly url: string },
     private readonly provider = 'stub',
     private readonly token = TOKEN,
   ) {}
@@ -16,7 +16,7 @@ export class DirectoryClient {
   /** @param path below the base address, with its query */
   send(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Test {
     const key = method.toLowerCase() as 'get';
-    const agent = request(this.url);
+    const agent = request(this.service.url);
     const call = agent[key](`/scim/v2/${this.provider}${path}`);
     void call.set('Authorization', `Bearer ${this.token}`);
     if (body === undefined) return call;

@@ -8,10 +8,17 @@ export class Endings {
     return thing;
   }
 
-  /** @throws the first error, once everything has been tried */
-  async run(): Promise<void> {
+  get count(): number {
+    return this.all.length;
+  }
+
+  /**
+   * @param from how many of the oldest steps remain
+   * @throws the first error, once everything has been tried
+   */
+  async run(from = 0): Promise<void> {
     const errors: unknown[] = [];
-    for (const end of this.all.splice(0).toReversed()) {
+    for (const end of this.all.splice(from).toReversed()) {
       try {
         await end();
       } catch (error) {

@@ -25,6 +25,8 @@ const claimsOf = (login: string) => ({
   'https://idp.example/employee': { number: 4711 },
 });
 
+type Change = Partial<Pick<OidcIssuer, 'key' | 'claimsInIdToken' | 'client' | 'features' | 'enabledJWA'>>;
+
 /** A real OpenID provider on loopback; its issuer is the address of the proxy before it. */
 export class OidcIssuer {
   key = makeSigningKey('first');
@@ -52,14 +54,20 @@ export class OidcIssuer {
     return it;
   }
 
+  /** Starts an issuer with the address of the proxy. @param change as of `restart` */
+  static async behind(proxy: TamperingProxy, change: Change = {}): Promise<OidcIssuer> {
+    const it = await OidcIssuer.start(proxy.url);
+    proxy.target = it.port;
+    it.restart(change);
+    return it;
+  }
+
   get port(): number {
     return (this.server.address() as AddressInfo).port;
   }
 
   /** Configures it again, with other keys and other claims. Codes and sessions stay. */
-  restart(
-    change: Partial<Pick<OidcIssuer, 'key' | 'claimsInIdToken' | 'client' | 'features' | 'enabledJWA'>> = {},
-  ): void {
+  restart(change: Change = {}): void {
     Object.assign(this, change);
     this.provider = new Provider(this.issuer, this.configuration());
   }

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { freePort } from './free-port.js';
 import type { Answered } from './openapi/watch-answers.mjs';
 
+/** For `SERVICE_KEYS`. */
+export const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
 /** Without them the service generates keys into its DATA_DIR. The SECRET_KEY is that of the test services. */
 export const KEYS = { SECRET_KEY: '5e'.repeat(32), SERVICE_KEYS: 'k'.repeat(32) };
 

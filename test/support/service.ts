@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import type { PoolConfig } from 'pg';
+import type { PoolConfig, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import { parseSettings } from '../../src/settings.js';
 import type { Settings } from '../../src/platform/config/settings/settings.js';
@@ -7,10 +7,12 @@ import { createLog } from '../../src/operations/log.js';
 import type { Application as Service } from '../../src/start/application.js';
 import { poolOf } from '../../src/platform/database/pool/data-source.js';
 import { startService } from '../../src/start/start.js';
-import { createDatabase, isUnhurried, unhurried, UNHURRIED_MS } from './database.js';
+import { createDatabase, isUnhurried, query, unhurried, UNHURRIED_MS } from './database.js';
 import { freePort } from './free-port.js';
 import { expectNoSecret } from './service-process.js';
 import { watchAnswer } from './openapi/watch-answers.mjs';
+
+export { SERVICE_KEY } from './service-process.js';
 
 export interface TestService {
   /** Its address, e.g. `http://localhost:40123`; also the default of PUBLIC_URL. */
@@ -20,6 +22,10 @@ export interface TestService {
   readonly app: Service['app'];
   /** Everything logged so far, at level debug. */
   readonly log: readonly string[];
+  /** Runs SQL in its database. */
+  sql<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]>;
+  /** Starts another instance on its database. @param env what differs from its settings */
+  another(env?: Record<string, string>): Promise<TestService>;
   /** Stops it, and drops its database unless that was given. Fails if a secret was logged. */
   close(): Promise<void>;
 }
@@ -67,9 +73,12 @@ export async function startTestService(
     settings,
     app: service.app,
     log,
+    sql: (text, ...values) => query(databaseUrl, text, values),
+    another: (more) =>
+      startTestService({ ...env, PUBLIC_URL: settings.publicUrl, DATABASE_URL: databaseUrl, ...more }),
     async close() {
       await service.stop();
-      await database?.drop();
+      await database?.close();
       expectNoSecret(log.join(''), variables);
     },
   };

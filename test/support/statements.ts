@@ -24,7 +24,7 @@ export function useStatements() {
   afterAll(async () => {
     await pool?.end();
     await unsorted?.end();
-    await database?.drop();
+    await database?.close();
   });
 
   type Run = (statement: string | Pick<Statement, 'text'>, values?: unknown[]) => Promise<Row[]>;

@@ -23,6 +23,13 @@ export class TcpProxy {
     return proxy;
   }
 
+  /** Returns the URL of the server, with the port of the proxy. */
+  through(url: string): string {
+    const through = new URL(url);
+    through.port = String(this.port);
+    return through.href;
+  }
+
   /** Sets the target of new connections; open ones keep theirs. */
   retarget(port: number): void {
     this.target = { ...this.target, port };

@@ -6,11 +6,10 @@ import request from 'supertest';
 import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { ClientKey } from '../support/dpop.js';
 import { dump, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
+import { prepare, useInstances } from '../support/use.js';
 
 const ISSUER = 'http://localhost:3000';
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const HTU = { token: `${ISSUER}/oauth2/token`, refresh: `${ISSUER}/oauth2/refresh` };
 
 const THEFTS = 8; // of each kind
@@ -34,22 +33,12 @@ async function post(url: string, path: string, body: object, ...proofs: string[]
 
 /** On two instances that share a database. */
 describe('sessions that are bound to a key (RFC 9449 §5)', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let other: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = { ...provider.env(), PUBLIC_URL: ISSUER, SERVICE_KEYS: SERVICE_KEY };
-    service = await startTestService(env);
-    other = await startTestService({ ...env, DATABASE_URL: service.databaseUrl });
-  });
-  afterAll(async () => {
-    agent.destroy();
-    await other?.close();
-    await service?.close();
-    await provider?.close();
-  });
+  afterAll(() => agent.destroy());
+  const {
+    provider,
+    here: service,
+    there: other,
+  } = useInstances({ PUBLIC_URL: ISSUER, SERVICE_KEYS: SERVICE_KEY });
 
   async function boundSignIn(
     key: ClientKey,
@@ -122,12 +111,8 @@ describe('sessions that are bound to a key (RFC 9449 §5)', () => {
   });
 
   describe('a thief who has the refresh token', () => {
-    let key: ClientKey;
-    let owner: Tokens;
-    beforeAll(async () => {
-      key = new ClientKey();
-      owner = await boundSignIn(key, 'owner');
-    });
+    const key = prepare(() => new ClientKey());
+    const owner = prepare(() => boundSignIn(key, 'owner'));
 
     const thief = new ClientKey();
     it.each<[string, () => Promise<() => string[]>]>([
@@ -141,8 +126,8 @@ describe('sessions that are bound to a key (RFC 9449 §5)', () => {
           return () => [used];
         },
       ],
-    ])('%s gets nothing, and the owner can refresh', async (_name, prepare) => {
-      const proofs = await prepare();
+    ])('%s gets nothing, and the owner can refresh', async (_name, steal) => {
+      const proofs = await steal();
       const stored = await rowsOf(owner.user_id);
       const { refresh_token } = owner;
       const thefts = Array.from({ length: THEFTS }, (_, i) =>

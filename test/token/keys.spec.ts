@@ -9,10 +9,10 @@ import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyStore, listKeys } from '../../src/token/keys/key.store.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, dump, query, unhurried } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import type { TestService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
+import { prepare, use, useInstances } from '../support/use.js';
 
 function readKid(token: string): string {
   const header = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as { kid: string };
@@ -29,27 +29,14 @@ async function publishedKids(url: string): Promise<string[]> {
  * matters.
  */
 describe('signing keys', () => {
-  let provider: StubProvider;
-  let database: Awaited<ReturnType<typeof createDatabase>>;
-  let env: Record<string, string>;
-  let instances: TestService[];
-  let store: KeyStore;
   let tokens: Tokens;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    database = await createDatabase();
-    env = { ...provider.env(), DATABASE_URL: unhurried(database.url), PUBLIC_URL: 'http://localhost:9' };
-    instances = await Promise.all([startTestService(env), startTestService(env)]);
-    store = instances[0]!.app.get(KeyStore);
-  });
+  const database = use(() => createDatabase());
+  const { here, there } = useInstances(() => ({ DATABASE_URL: unhurried(database.url) }));
+  const instances = [here, there];
+  const store = prepare(() => here.app.get(KeyStore));
   beforeEach(async () => {
     tokens = await signIn(instances[0]!.url);
-  });
-  afterAll(async () => {
-    await Promise.all(instances?.map((instance) => instance.close()) ?? []);
-    await database?.drop();
-    await provider?.close();
   });
 
   const states = async () => (await listKeys(instances[0]!.app.get(Sql))).map(({ state }) => state);
@@ -181,9 +168,7 @@ describe('signing keys', () => {
 
   it('that an instance cannot read, because its database is unreachable, cause no invalid_token', async () => {
     const proxy = await TcpProxy.before(database.url);
-    const behind = new URL(database.url);
-    behind.port = String(proxy.port);
-    const delayed = await startTestService({ ...env, DATABASE_URL: behind.href });
+    const delayed = await here.another({ DATABASE_URL: proxy.through(database.url) });
     try {
       await proxy.refuse();
       const old = readKid(tokens.access_token);

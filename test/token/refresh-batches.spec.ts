@@ -1,15 +1,13 @@
 import { jest } from '@jest/globals';
-import { Client } from 'pg';
 import request from 'supertest';
 import { Clock } from '../../src/platform/database/clock.js';
 import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
 import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { connect, query } from '../support/database.js';
 import { until, waiting } from '../support/waiting.js';
+import { useEach, useService } from '../support/use.js';
 
 const IN_FLIGHT = 2; // statements (platform/database/batching.ts)
 const BEHIND = 5;
@@ -17,28 +15,17 @@ const AHEAD_MS = 100_000;
 
 /** Refreshes that wait for the next batch: changes before its statement apply to them. */
 describe('refreshes that wait for their statement', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let tokens: Tokens;
-  let lock: Client;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService(provider.env());
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { service } = useService();
   beforeEach(async () => {
     tokens = await signIn(service.url);
-    lock = new Client(service.databaseUrl);
-    await lock.connect();
   });
-  afterEach(async () => {
-    jest.restoreAllMocks();
-    await lock.end();
-  });
+  const lock = useEach(
+    () => connect(service.databaseUrl),
+    (one) => one.end(),
+  );
+  afterEach(() => jest.restoreAllMocks());
 
   const release = () => lock.query('COMMIT');
 

@@ -12,7 +12,8 @@ import { SessionFeed } from '../../src/token/feed/session-feed.js';
 import { SessionFeedStore, type PastPage, type FeedMoment } from '../../src/token/feed/session-feed.store.js';
 import { endSessions } from '../../src/device/end-sessions.js';
 import { ClaimsChangesStore } from '../../src/user/claims-changes.store.js';
-import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { createDatabase, unhurriedOptions } from '../support/database.js';
+import { use } from '../support/use.js';
 
 /** Fault of the database. */
 interface Fault {
@@ -47,22 +48,17 @@ const storeOn = (sql: Sql): SessionFeedStore => new SessionFeedStore(sql, new Cl
 
 /** SessionFeed and its store on a database, without a service. */
 describe('ended sessions', () => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
   let sql: FaultySql;
   let events: Events;
-  beforeAll(async () => {
-    database = await createDatabase();
-    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 6))).initialize();
-  });
+  const database = use(() => createDatabase());
+  const dataSource = use(
+    () => new DataSource(unhurriedOptions(dataSourceOptions(database.url, 6))).initialize(),
+    (one) => one.destroy(),
+  );
   beforeEach(async () => {
     events = new Events();
     sql = new FaultySql(dataSource, false, events);
     await dataSource.query('TRUNCATE refresh_tokens, signing_keys');
-  });
-  afterAll(async () => {
-    await dataSource?.destroy();
-    await database?.drop();
   });
 
   const query = <Row>(text: string, values: unknown[] = []): Promise<Row[]> => dataSource.query(text, values);

@@ -8,38 +8,23 @@ import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';
 import { startServiceProcess } from '../support/service-process.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { SERVICE_KEY as KEY } from '../support/service.js';
+import { use, useInstances } from '../support/use.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 
-const KEY = 'a-service-key-of-thirty-two-characters';
-
 /** Session revocation feed (docs/ended-sessions.md#a-reader): three instances on one database. */
 describe('GET /sessions/ended', () => {
-  let provider: StubProvider;
-  let proxy: TcpProxy;
-  let env: Record<string, string>;
-  let instances: TestService[];
   const readers: EventStreamReader[] = [];
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    env = { ...provider.env(), PUBLIC_URL: 'http://localhost:9', SERVICE_KEYS: `read:${KEY}` };
-    const first = await startTestService(env);
-    env = { ...env, DATABASE_URL: first.databaseUrl };
-    proxy = await TcpProxy.before(first.databaseUrl);
-    const behind = new URL(first.databaseUrl);
-    behind.port = String(proxy.port);
-    const second = await startTestService(env);
-    instances = [first, second, await startTestService({ ...env, DATABASE_URL: behind.href })];
-  });
+  const { provider, here, there } = useInstances({ SERVICE_KEYS: `read:${KEY}` });
+  const proxy = use(
+    () => TcpProxy.before(here.databaseUrl),
+    (one) => one.refuse(),
+  );
+  const behind = use(() => here.another({ DATABASE_URL: proxy.through(here.databaseUrl) }));
+  const instances = [here, there, behind];
   afterEach(() => readers.splice(0).forEach((reader) => reader.close()));
-  afterAll(async () => {
-    for (const instance of instances?.toReversed() ?? []) await instance.close();
-    await proxy?.refuse();
-    await provider?.close();
-  });
 
   const urlOf = (i: number) => instances[i]!.url;
   async function connect(i: number, lastEventId?: string): Promise<EventStreamReader> {
@@ -181,7 +166,7 @@ describe('GET /sessions/ended', () => {
 
     it('is after the last expiry, also if tokens live shorter since a restart', async () => {
       const tokens = await signIn(urlOf(0));
-      const brief = await startTestService({ ...env, ACCESS_TOKEN_TTL: '60' });
+      const brief = await here.another({ ACCESS_TOKEN_TTL: '60' });
       try {
         instances.push(brief);
         const both = [await read(0), await read(3)];
@@ -250,7 +235,14 @@ describe('GET /sessions/ended', () => {
   });
 
   it('at SIGTERM streams continue until the listener closes, then end; the process exits with 0', async () => {
-    const service = await startServiceProcess({ ...env, SHUTDOWN_DELAY: '1', DATA_DIR: '/nonexistent' });
+    const service = await startServiceProcess({
+      ...provider.env(),
+      PUBLIC_URL: here.url,
+      SERVICE_KEYS: `read:${KEY}`,
+      DATABASE_URL: here.databaseUrl,
+      SHUTDOWN_DELAY: '1',
+      DATA_DIR: '/nonexistent',
+    });
     const reader = await EventStreamReader.open(service.url, KEY);
     const slow = await EventStreamReader.open(service.url, KEY);
     readers.push(reader, slow);

@@ -5,7 +5,8 @@ import { Sql } from '../../src/platform/database/sql.js';
 import { CitusSessionStore } from '../../src/citus/stores.js';
 import { Session } from '../../src/token/sessions/session.entity.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
-import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { createDatabase, unhurriedOptions } from '../support/database.js';
+import { use } from '../support/use.js';
 
 const [MANY, FEW, NONE] = [randomUUID(), randomUUID(), randomUUID()];
 const [PHONE, TABLET, LOST] = [randomUUID(), randomUUID(), randomUUID()];
@@ -24,13 +25,16 @@ const SESSIONS: readonly [string, string | null, string, boolean][] = [
 ];
 
 describe('what other modules read of sessions', () => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
   let sessionIds: string[];
+  const database = use(() => createDatabase());
+  const dataSource = use(
+    () => {
+      const options = unhurriedOptions(dataSourceOptions(database.url, 4));
+      return new DataSource({ ...options, entities: [Session] }).initialize();
+    },
+    (one) => one.destroy(),
+  );
   beforeAll(async () => {
-    database = await createDatabase();
-    const options = unhurriedOptions(dataSourceOptions(database.url, 4));
-    dataSource = await new DataSource({ ...options, entities: [Session] }).initialize();
     sessionIds = SESSIONS.map(() => randomUUID());
     for (const [i, [userId, deviceId, end, isSignedOut]] of SESSIONS.entries())
       await dataSource.query(
@@ -38,10 +42,6 @@ describe('what other modules read of sessions', () => {
          VALUES ($1, $2, $3, '', now() + $4::interval, CASE WHEN $5 THEN now() END, now() - interval '1 hour')`,
         [userId, sessionIds[i], deviceId, end, isSignedOut],
       );
-  });
-  afterAll(async () => {
-    await dataSource?.destroy();
-    await database?.drop();
   });
 
   const store = (): SessionStore => new SessionStore(new Sql(dataSource), dataSource);

@@ -18,7 +18,8 @@ import { KeyRing, encodePart } from '../../src/token/keys/key-ring.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore, listKeys } from '../../src/token/keys/key.store.js';
 import { SigningKey } from '../../src/token/keys/signing-key.entity.js';
-import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { createDatabase, unhurriedOptions } from '../support/database.js';
+import { use } from '../support/use.js';
 
 const DAY = 86_400;
 const [SECRET, OTHER] = [new SecretKey(randomBytes(32)), new SecretKey(randomBytes(32))];
@@ -42,13 +43,13 @@ class CountingSql extends Sql {
 
 /** KeyStore and KeyService on a database, without a service. */
 describe('stored signing keys', () => {
-  let database: TestDatabase;
   let dataSource: DataSource;
   let sql: CountingSql;
   let audit: AuditStore;
-  beforeAll(async () => {
-    database = await createDatabase();
+  afterAll(async () => {
+    if (dataSource.isInitialized) await dataSource.destroy();
   });
+  const database = use(() => createDatabase());
   beforeEach(async () => {
     const options = {
       ...unhurriedOptions(dataSourceOptions(database.url, 6)),
@@ -58,10 +59,6 @@ describe('stored signing keys', () => {
     sql = new CountingSql(dataSource);
     audit = createAuditStore(dataSource, sql, new Events(), { auditRetentionDays: 90, auditClaims: 'full' });
     await dataSource.query('DELETE FROM signing_keys');
-  });
-  afterAll(async () => {
-    if (dataSource.isInitialized) await dataSource.destroy();
-    await database.drop();
   });
 
   const storeOf = (secretKey = SECRET, accessTokenTtl = 3600): KeyStore =>

@@ -15,7 +15,8 @@ import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refr
 import { CitusRefreshStore } from '../../src/citus/refresh.store.js';
 import { RefreshStore, type Refresh, type Refused } from '../../src/token/refresh/refresh.store.js';
 import { NO_CLAIMS } from '../../src/identity/claims.js';
-import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { createDatabase, unhurriedOptions } from '../support/database.js';
+import { use } from '../support/use.js';
 
 const settings = { publicUrl: 'https://id.example', accessTokenTtl: 60 } as Settings;
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -23,15 +24,12 @@ const header = encodePart({ alg: 'ES256', typ: 'at+jwt', kid: 'k' });
 
 /** Access tokens as the database knows them, without a service. */
 describe('stored access tokens', () => {
-  let database: TestDatabase;
   let dataSource: DataSource;
   let events: Events;
   let learned: string[];
   /** What is known of the key by now. */
   let known: boolean;
-  beforeAll(async () => {
-    database = await createDatabase();
-  });
+  const database = use(() => createDatabase());
   beforeEach(async () => {
     dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
     await dataSource.query('TRUNCATE access_tokens, refresh_tokens');
@@ -40,7 +38,6 @@ describe('stored access tokens', () => {
   afterEach(async () => {
     if (dataSource.isInitialized) await dataSource.destroy();
   });
-  afterAll(() => database.drop());
 
   const clock = { now: () => Date.now() } as Clock;
   const ring = { signer: { kid: 'k', header, privateKey } } as unknown as KeyRing;

@@ -5,7 +5,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { MIGRATIONS } from '../../src/entities.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { checkDatabase, migrate } from '../../src/platform/database/start/migrate.js';
-import { SERVICE_KEY } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import {
   createEmptyDatabase,
   query,
@@ -67,7 +67,7 @@ describe('migrations of the next version', () => {
   const endings = new Endings();
   let database: TestDatabase;
   beforeEach(async () => {
-    database = endings.after(await createEmptyDatabase(), (one) => one.drop());
+    database = endings.after(await createEmptyDatabase(), (one) => one.close());
   });
   afterEach(() => endings.run());
 

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import request from 'supertest';
 import { makeKeyPair } from '../../src/token/keys/key-cipher.js';
 import { push as pushSignal, risc, Transmitter } from '../provider-events/transmitter.js';
-import { SERVICE_KEY } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { query } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';
 import { Endings } from '../support/endings.js';
@@ -25,7 +25,7 @@ it('makes a filled database', async () => {
   const endings = new Endings();
   try {
     const stub = endings.after(await StubProvider.start(), (one) => one.close());
-    const transmitter = await Transmitter.start(endings);
+    const transmitter = endings.after(await Transmitter.start(), (one) => one.close());
     const env = releasedEnv(stub, transmitter.url, 'http://127.0.0.1:9/hook'); // a closed port
     const service = endings.after(await startTestService(env), (one) => one.close());
     const { url, databaseUrl } = service;
@@ -58,7 +58,7 @@ it('makes a filled database', async () => {
     const { body: missed } = await push(3).expect(202);
 
     // What a directory, a provider and support people have done.
-    const directory = new DirectoryClient(url);
+    const directory = new DirectoryClient({ url });
     const directoryUser = await directory.create('/Users', { userName: 'cleo', externalId: 'cleo' });
     await directory.create('/Groups', { displayName: 'staff', members: [{ value: directoryUser }] });
     const cleo = await signIn(url, 'cleo');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { confirm, DemoVisitors, devices, feed, isSignedIn, signIn } from '../browsers/demo-visitor.js';
-import { SERVICE_KEY } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { inChromium } from '../support/chromium.js';
 import { createEmptyDatabase, unhurried } from '../support/database.js';
 import { Endings } from '../support/endings.js';
@@ -16,7 +16,7 @@ inChromium('a page that stays open during an upgrade', () => {
   afterAll(() => endings.run());
 
   it('goes on: its session, its channel and its list of devices', async () => {
-    const database = endings.after(await createEmptyDatabase(), (one) => one.drop());
+    const database = endings.after(await createEmptyDatabase(), (one) => one.close());
     const env = {
       PORT: String(await freePort()),
       DATABASE_URL: unhurried(database.url),

@@ -6,7 +6,7 @@ import { DataSource } from 'typeorm';
 import { MIGRATIONS } from '../../src/entities.js';
 import { dataSourceOptions } from '../../src/platform/database/pool/data-source.js';
 import { providerEnv } from '../provider-events/transmitter.js';
-import { SERVICE_KEY } from '../support/channel.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
 import { DIRECTORY_ENV } from '../support/directory.js';
 import { ClientKey } from '../support/dpop.js';

@@ -1,41 +1,37 @@
 import { decodeProtectedHeader } from 'jose';
 import request from 'supertest';
 import { Transmitter } from '../provider-events/transmitter.js';
-import { SERVICE_KEY } from '../support/channel.js';
-import { query, type TestDatabase } from '../support/database.js';
+import { query } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';
-import { Endings } from '../support/endings.js';
 import { Person } from '../support/oidc-issuer.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 import { WebhookReceiver } from '../support/webhook-receiver.js';
 import { keyOf, PUBLIC_URL, RELEASED, releasedEnv, restore, type Held } from './released.js';
+import { prepare, use } from '../support/use.js';
 
 /** This version continues with the database of a released one, and nothing is asked of a user (docs/versions.md). */
 describe.each(RELEASED)('an upgrade from %s', (_version, released) => {
-  const endings = new Endings();
   let held: Held;
   let before: Readonly<Record<string, readonly object[]>>;
-  let database: TestDatabase;
-  let receiver: WebhookReceiver;
-  let provider: Transmitter;
-  let service: TestService;
-  beforeAll(async () => {
-    const made = released();
+  const made = prepare(released);
+  beforeAll(() => {
     ({ held, tables: before } = made);
-    database = endings.after(await restore(made), (one) => one.drop());
-    receiver = endings.after(await WebhookReceiver.start(), (one) => one.close());
-    await query(database.url, `UPDATE webhooks SET address_hash = sha256($1::text::bytea)`, [receiver.url]);
-    provider = await Transmitter.start(endings);
-    const stub = endings.after(await StubProvider.start(), (one) => one.close());
-    const env = releasedEnv(stub, provider.url, receiver.url);
-    const start = startTestService({ ...env, DATABASE_URL: database.url });
-    service = endings.after(await start, (one) => one.close());
   });
-  afterAll(() => endings.run());
+  const database = use(() => restore(made));
+  const receiver = use(() => WebhookReceiver.start());
+  beforeAll(() =>
+    query(database.url, `UPDATE webhooks SET address_hash = sha256($1::text::bytea)`, [receiver.url]),
+  );
+  const provider = use(() => Transmitter.start());
+  const stub = use(() => StubProvider.start());
+  const service = use(() => {
+    const env = releasedEnv(stub, provider.url, receiver.url);
+    return startTestService({ ...env, DATABASE_URL: database.url });
+  });
 
   const refresh = (refresh_token: string) =>
     request(service.url).post('/oauth2/refresh').send({ refresh_token });
@@ -130,7 +126,7 @@ describe.each(RELEASED)('an upgrade from %s', (_version, released) => {
   });
 
   it('knows the users of a directory, and ends their sessions', async () => {
-    const directory = new DirectoryClient(service.url);
+    const directory = new DirectoryClient(service);
     const { body } = await directory.send('GET', `/Users/${held.directoryUser}`).expect(200);
     expect(body).toMatchObject({ userName: 'cleo', active: true });
     const { access_token } = await tokens(held.sessions.cleo);

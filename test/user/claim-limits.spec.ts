@@ -7,39 +7,32 @@ import { ProxyProcess } from '../infra/proxy-process.js';
 import { freePort } from '../support/free-port.js';
 import { isInstalled, needs } from '../support/installed.js';
 import { OpenIdStub } from '../support/openid-stub.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY as KEY, startTestService } from '../support/service.js';
 import { authorization, claimsOf, type Tokens } from '../support/sign-in.js';
 import { providersEnv } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
 
-const KEY = 'a-service-key-of-thirty-two-characters';
 type Claims = Record<string, unknown>;
 
 const guids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 
 /** One limit for the claims of provider and application (docs/guides/roles.md#limits). */
 describe('limits of claims', () => {
-  let stub: OpenIdStub;
-  let service: TestService;
-  beforeAll(async () => {
-    stub = await OpenIdStub.start();
+  const stub = use(() => OpenIdStub.start());
+  const service = use(() => {
     const oidc = {
       adapter: 'oidc',
       url: stub.url,
       nonce: 'off', // sign-ins at once share the stub
       claims: 'groups=groups,roles=roles,tenant=tenant,note=note',
     };
-    const env = {
+    return startTestService({
       ...providersEnv({ stub: oidc, mapped: { ...oidc, map_groups: 'g1=admins,g2=staff' } }),
       PUBLIC_URL: `https://${'latchkey.'.repeat(12)}example`,
       SERVICE_KEYS: KEY,
-    };
-    service = await startTestService(env);
+    });
   });
   beforeEach(() => stub.reset());
-  afterAll(async () => {
-    await service?.close();
-    await stub?.close();
-  });
 
   async function signIn(claims: Claims, name = 'stub'): Promise<Tokens> {
     const { state } = await authorization(service.url, { provider: name });

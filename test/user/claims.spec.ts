@@ -6,13 +6,12 @@ import { Sql } from '../../src/platform/database/sql.js';
 import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY as KEY } from '../support/service.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until, waiting } from '../support/waiting.js';
+import { useInstances } from '../support/use.js';
 
-const KEY = 'a-service-key-of-thirty-two-characters';
 const POOL_SIZE = 8;
 type Claims = Record<string, unknown>;
 /** Statements of the session revocation feed: what has changed, and the claims. */
@@ -20,29 +19,17 @@ const FEED = ['claims-changes', 'changed-claims'];
 
 /** Claims of users (docs/guides/roles.md#a-change-is-live): two instances that share a database. */
 describe('claims', () => {
-  let provider: StubProvider;
-  let instances: TestService[];
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const own = {
-      PUBLIC_URL: 'http://localhost:9',
-      SERVICE_KEYS: KEY,
-      DATABASE_POOL_SIZE: String(POOL_SIZE),
-    };
-    const env = { ...provider.env(), ...own };
-    const first = await startTestService(env);
-    instances = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
+  const { provider, here, there } = useInstances({
+    SERVICE_KEYS: KEY,
+    DATABASE_POOL_SIZE: String(POOL_SIZE),
   });
+  const instances = [here, there];
   beforeEach(() => {
     user = randomUUID();
   });
   afterEach(() => jest.restoreAllMocks());
-  afterAll(async () => {
-    for (const instance of instances?.toReversed() ?? []) await instance.close();
-    await provider?.close();
-  });
 
   const at = (i: number): string => instances[i % 2]!.url;
   const backend = (i = 0) => bearer(at(i), KEY);

@@ -1,30 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, claimsOf, signIn } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { useInstances } from '../support/use.js';
 
 type User = Record<string, unknown>;
 
 /** `POST /users` on two instances that share a database. */
 describe('a user who is created before the first sign-in', () => {
-  let provider: StubProvider;
-  let instances: TestService[];
   let user: string;
   let userId: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
-    const here = await startTestService(env);
-    instances = [here, await startTestService({ ...env, DATABASE_URL: here.databaseUrl })];
-  });
-  afterAll(async () => {
-    for (const instance of instances?.toReversed() ?? []) await instance.close();
-    await provider?.close();
-  });
+  const { provider, here, there } = useInstances({ SERVICE_KEYS: SERVICE_KEY });
+  const instances = [here, there];
   beforeEach(() => {
     user = randomUUID();
     userId = deriveUserId('stub', user);

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { until } from '../support/waiting.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const LOOPBACK = /^(127\.0\.0\.1|::1)$/;
 const CHROME =
@@ -21,18 +20,9 @@ interface Detail {
 
 /** What the support sees of a user, and ends. */
 describe('a user, by service key', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ SERVICE_KEYS: SERVICE_KEY });
   beforeEach(() => {
     user = randomUUID();
   });

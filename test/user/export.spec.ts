@@ -4,12 +4,11 @@ import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { AuditSearch } from '../../src/audit/search/audit-search.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useService } from '../support/use.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const OTHER_KEYS = ['b', 'c'].map((letter) => letter.repeat(32));
 const [MOST_OF_ONE, MOST_EXPORTS] = [4, 10];
 
@@ -24,20 +23,9 @@ interface Document {
 }
 
 describe('the data of a user, as one file', () => {
-  let provider: StubProvider;
-  let service: TestService;
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({
-      ...provider.env(),
-      SERVICE_KEYS: [SERVICE_KEY, ...OTHER_KEYS].join(','),
-      DATABASE_POOL_SIZE: '3',
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
+  const { provider, service } = useService({
+    SERVICE_KEYS: [SERVICE_KEY, ...OTHER_KEYS].join(','),
+    DATABASE_POOL_SIZE: '3',
   });
 
   const backend = () => bearer(service.url, SERVICE_KEY);

@@ -37,9 +37,10 @@ import { ClaimsStore } from '../../src/user/claims.store.js';
 import { UserStore } from '../../src/user/user.store.js';
 import { VoidClaims } from '../../src/user/void-claims.entity.js';
 import { NOWHERE } from '../support/audit.js';
-import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { createDatabase, unhurriedOptions } from '../support/database.js';
 import { NO_FEATURES, signInOf } from '../support/sign-in.js';
 import { until } from '../support/waiting.js';
+import { useEach } from '../support/use.js';
 
 const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 const NOT_FOUND = { error: 'not_found', description: 'there is no such user, device or session' };
@@ -60,8 +61,6 @@ describe.each([
   ['', false],
   [', as on Citus', true],
 ])('users who are signed out and removed%s', (_form, isDistributed) => {
-  let database: TestDatabase;
-  let dataSource: DataSource;
   /** Recorded events besides sign-ins. */
   let told: RecordedEvent[];
   let sql: WatchedSql;
@@ -73,25 +72,29 @@ describe.each([
   let ada: SignIn;
   let other: SignIn;
 
+  const database = useEach(() => createDatabase());
+  const entities = [
+    AuthorizationCode,
+    Channel,
+    Device,
+    Instance,
+    Presence,
+    Session,
+    StoredAuditEvent,
+    StoredChannelEvent,
+    User,
+    UserWord,
+    VoidClaims,
+  ];
+  const dataSource = useEach(
+    () =>
+      new DataSource({
+        ...unhurriedOptions(dataSourceOptions(database.url, 4)),
+        entities,
+      }).initialize(),
+    (one) => one.destroy(),
+  );
   beforeEach(async () => {
-    database = await createDatabase();
-    const entities = [
-      AuthorizationCode,
-      Channel,
-      Device,
-      Instance,
-      Presence,
-      Session,
-      StoredAuditEvent,
-      StoredChannelEvent,
-      User,
-      UserWord,
-      VoidClaims,
-    ];
-    dataSource = await new DataSource({
-      ...unhurriedOptions(dataSourceOptions(database.url, 4)),
-      entities,
-    }).initialize();
     const events = new Events();
     told = [];
     events.on('audit.recorded', (recorded) => {
@@ -129,11 +132,7 @@ describe.each([
     await signIns.execute([again], null);
     sql.asked.length = 0;
   });
-  afterEach(async () => {
-    await dataSource.destroy();
-    jest.restoreAllMocks();
-    await database.drop();
-  });
+  afterEach(() => jest.restoreAllMocks());
 
   const idOf = ({ session }: SignIn): string => session.userId;
   /** Of each session of a user whether it lives. */

@@ -4,11 +4,11 @@ import { addressKey } from '../../src/platform/config/urls/email-address.js';
 import { searchedWords, wordKeys } from '../../src/user/user-words.js';
 import { formatSearchCursor } from '../../src/user/search-cursor.js';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';
+import { use } from '../support/use.js';
 
 const KNOWN = 'q, email, provider, provider_user_id, role, suspended, directory, limit, cursor';
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const DAY_MS = 86_400_000;
 const BEGIN = Date.UTC(2026, 0, 1);
 const ID = '0f0e0d0c-0b0a-4908-8706-050403020100';
@@ -40,14 +40,7 @@ const INSERT_WORDS = 'INSERT INTO user_words (user_id, word) SELECT * FROM unnes
 
 /** `GET /users` (docs/endpoints.md#for-your-backend). */
 describe('the search for users', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await startTestService({ SERVICE_KEYS: SERVICE_KEY });
-  });
-  afterAll(async () => {
-    await service?.close();
-  });
+  const service = use(() => startTestService({ SERVICE_KEYS: SERVICE_KEY }));
   beforeEach(async () => {
     await query(service.databaseUrl, 'TRUNCATE users, user_words', []);
   });

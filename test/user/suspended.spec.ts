@@ -1,36 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
+import { useInstances } from '../support/use.js';
 
 const HELPDESK = 'a-service-key-of-the-help-desk-of-us';
 
 /** `PATCH /users/:user_id` (docs/support.md#suspend-or-remove-a-user), on two instances. */
 describe('suspended users', () => {
-  let provider: StubProvider;
-  let here: TestService;
-  let there: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = {
-      ...provider.env(),
-      PUBLIC_URL: 'http://localhost:3000',
-      SERVICE_KEYS: `helpdesk=users:${HELPDESK}`,
-    };
-    here = await startTestService(env);
-    there = await startTestService({ ...env, DATABASE_URL: here.databaseUrl });
-  });
-  afterAll(async () => {
-    await there?.close();
-    await here?.close();
-    await provider?.close();
-  });
+  const { here, there } = useInstances({ SERVICE_KEYS: `helpdesk=users:${HELPDESK}` });
   beforeEach(() => {
     user = randomUUID();
   });

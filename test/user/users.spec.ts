@@ -6,32 +6,19 @@ import { deriveUserId } from '../../src/identity/user-id.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { watchLateness, until } from '../support/waiting.js';
 import { dump, query } from '../support/database.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
-
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+import { prepare, useInstances } from '../support/use.js';
 
 /**
  * What an application's backend does about users (docs/endpoints.md#for-your-backend), on two instances that
  * share a database.
  */
 describe('users, by service key', () => {
-  let provider: StubProvider;
-  let instances: TestService[];
-  let here: TestService;
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
-    here = await startTestService(env);
-    instances = [here, await startTestService({ ...env, DATABASE_URL: here.databaseUrl })];
-  });
-  afterAll(async () => {
-    for (const instance of instances?.toReversed() ?? []) await instance.close();
-    await provider?.close();
-  });
+  const { provider, here, there } = useInstances({ SERVICE_KEYS: SERVICE_KEY });
+  const instances = [here, there];
   beforeEach(() => {
     user = randomUUID();
   });
@@ -280,11 +267,10 @@ describe('users, by service key', () => {
   });
 
   describe('what is refused, and changes nothing', () => {
-    let tokens: Tokens;
     let before: string[];
 
+    const tokens = prepare(() => signIn(here.url, 'ada', { device_id: randomUUID() }));
     beforeAll(async () => {
-      tokens = await signIn(here.url, 'ada', { device_id: randomUUID() });
       before = await stored();
     });
     afterAll(async () => {

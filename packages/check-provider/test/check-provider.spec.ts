@@ -24,6 +24,7 @@ import { ProviderRegistry } from '../../../src/provider/provider.registry.js';
 import { freePort } from '../../../test/support/free-port.js';
 import { signInFrom, submitForm } from './support/person.js';
 import { startTestService, type TestService } from '../../../test/support/service.js';
+import { use } from '../../../test/support/use.js';
 
 const credentials = ['--client-id', CLIENT.id, '--client-secret', CLIENT.secret];
 const idsOfLevel = (wanted: string): string[] =>
@@ -286,11 +287,7 @@ describe('codes, ten minutes later (--slow)', () => {
 });
 
 describe('a login page', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startTestService();
-  });
-  afterAll(() => service?.close());
+  const service = use(() => startTestService());
 
   const ada = { login: 'ada', password: 'analytical-engine' };
   const argsFor = ({ url, app }: TestService, ...more: string[]): string[] => {

@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { until } from '../../../test/support/waiting.js';
-import { createVerifier, type AuditStreamEvent, type Verifier } from '../src/index.js';
+import { createVerifier, type AuditStreamEvent } from '../src/index.js';
 import { FakeService, SERVICE_KEY } from './support/fake-service.js';
+import { useEach } from '../../../test/support/use.js';
 
 /** `audit.stream()` against a service that does whatever a test needs. */
 describe('audit.stream()', () => {
-  let service: FakeService;
-  let verifier: Verifier;
   let warnings: string[];
   /** `Last-Event-ID` of each connection. */
   let cursors: unknown[];
@@ -14,24 +13,24 @@ describe('audit.stream()', () => {
 
   const event = (n: number): string => `id: c${n}\nevent: audit\ndata: {"id":"${n}","event":"sign_in"}\n\n`;
 
-  beforeEach(async () => {
-    service = await FakeService.start();
+  const service = useEach(() => FakeService.start());
+  beforeEach(() => {
     [warnings, cursors, streams] = [[], [], []];
-    verifier = createVerifier({
+  });
+  const verifier = useEach(() =>
+    createVerifier({
       issuer: service.url,
       serviceKey: SERVICE_KEY,
       onWarning: (line) => warnings.push(line),
-    });
+    }),
+  );
+  beforeEach(() => {
     service.other = ({ headers }, response) => {
       cursors.push(headers['last-event-id']);
       streams.push(response);
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       response.write('event: ready\ndata: {}\nid: c0\n\n');
     };
-  });
-  afterEach(async () => {
-    verifier.close();
-    await service.close();
   });
 
   it('yields each event with its position, and resumes after the last one', async () => {

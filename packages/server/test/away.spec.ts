@@ -5,21 +5,20 @@ import { TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier, type VerifierOptions } from '../src/index.js';
 import { ended, FakeService, SERVICE_KEY } from './support/fake-service.js';
+import { useEach } from '../../../test/support/use.js';
 
 /** Verification while sign-outs are received, and while they are not (docs/ended-sessions.md#a-reader). */
 describe('with a service key', () => {
-  let service: FakeService;
   let verifiers: Verifier[];
   let warnings: string[];
+  afterEach(() => {
+    for (const verifier of verifiers) verifier.close();
+  });
 
-  beforeEach(async () => {
-    service = await FakeService.start();
+  const service = useEach(() => FakeService.start());
+  beforeEach(() => {
     verifiers = [];
     warnings = [];
-  });
-  afterEach(async () => {
-    for (const verifier of verifiers) verifier.close();
-    await service.close();
   });
 
   function create(options: Partial<VerifierOptions> = {}): Verifier {

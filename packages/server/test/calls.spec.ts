@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { createVerifier, LatchkeyError, type Verifier } from '../src/index.js';
 import { FakeService, SERVICE_KEY } from './support/fake-service.js';
+import { useEach } from '../../../test/support/use.js';
 
 const FETCHED = { 'content-type': 'application/json', authorization: `Bearer ${SERVICE_KEY}` };
 
 describe('calls of the service', () => {
-  let service: FakeService;
-  let verifier: Verifier;
   let called: unknown[][];
 
-  beforeEach(async () => {
-    service = await FakeService.start();
+  const service = useEach(() => FakeService.start());
+  const onWarning = (): void => undefined;
+  beforeEach(() => {
     called = [];
-    const onWarning = (): void => undefined;
-    verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY, onWarning });
+  });
+  const verifier = useEach(() => createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY, onWarning }));
+  beforeEach(() => {
     service.other = service.introspect = ({ method, url, headers }, response, body) => {
       called.push([`${method} ${url}`, body ? JSON.parse(body) : undefined, headers['idempotency-key']]);
       expect(headers).toMatchObject(FETCHED);
@@ -21,10 +22,6 @@ describe('calls of the service', () => {
         .writeHead(url === '/push' ? 202 : 200)
         .end('{"id":"i","offset":1,"online":true,"users":[],"devices":[],"sessions":[],"events":[]}');
     };
-  });
-  afterEach(async () => {
-    verifier.close();
-    await service.close();
   });
 
   const [user, device] = [randomUUID(), randomUUID()];

@@ -12,10 +12,10 @@ import {
 } from '../src/index.js';
 import { APIS, serve } from './support/apis.js';
 import { claimsChanged, FakeService, SERVICE_KEY } from './support/fake-service.js';
+import { useEach } from '../../../test/support/use.js';
 
 /** The user's claims in `verify()`, and what an API requires of them (docs/guides/roles.md#in-your-api). */
 describe('claims', () => {
-  let service: FakeService;
   let verifiers: Verifier[];
   const user = randomUUID();
   /** Of a token that was issued a minute ago. */
@@ -25,14 +25,13 @@ describe('claims', () => {
     roles: ['admin'],
     claims: { plan: 'pro' },
   };
-
-  beforeEach(async () => {
-    service = await FakeService.start();
-    verifiers = [];
-  });
-  afterEach(async () => {
+  afterEach(() => {
     for (const verifier of verifiers) verifier.close();
-    await service.close();
+  });
+
+  const service = useEach(() => FakeService.start());
+  beforeEach(() => {
+    verifiers = [];
   });
 
   function create(options: Partial<VerifierOptions> = {}): Verifier {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDatabase, type TestDatabase, query } from '../../../test/support/database.js';
+import { createDatabase, query } from '../../../test/support/database.js';
 import { freePort } from '../../../test/support/free-port.js';
 import {
   keysCommand,
@@ -9,23 +9,22 @@ import {
 import { signIn } from '../../../test/support/sign-in.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
 import { until } from '../../../test/support/waiting.js';
-import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
+import { createVerifier, type LatchkeyError } from '../src/index.js';
 import { SERVICE_KEY } from './support/fake-service.js';
+import { use, useEach } from '../../../test/support/use.js';
 
 const BOUND_MS = 1000; // docs/ended-sessions.md#session-revocation-feed
 const PUBLIC_URL = 'http://latchkey.test';
 
 /** An API while the real service fails, with `introspect`; away.spec.ts has the faults of the network. */
 describe('under faults', () => {
-  let provider: StubProvider;
-  let database: TestDatabase;
   let env: Record<string, string>;
   let service: ServiceProcess;
-  let verifier: Verifier;
+  afterAll(() => service?.end('SIGKILL'));
 
+  const provider = use(() => StubProvider.start());
+  const database = use(() => createDatabase());
   beforeAll(async () => {
-    provider = await StubProvider.start();
-    database = await createDatabase();
     env = {
       ...provider.env(),
       DATABASE_URL: database.url,
@@ -35,22 +34,15 @@ describe('under faults', () => {
     };
     service = await startServiceProcess(env);
   });
-  afterAll(async () => {
-    await service?.end('SIGKILL');
-    await database?.drop();
-    await provider?.close();
-  });
-  beforeEach(async () => {
-    const { url } = service;
-    verifier = createVerifier({
+  const verifier = useEach(() =>
+    createVerifier({
       issuer: PUBLIC_URL,
-      url,
+      url: service.url,
       serviceKey: SERVICE_KEY,
       onWarning: () => undefined,
-    });
-    await until(() => verifier.isNotified);
-  });
-  afterEach(() => verifier.close());
+    }),
+  );
+  beforeEach(() => until(() => verifier.isNotified));
 
   const newToken = async (): Promise<string> => (await signIn(service.url)).access_token;
   const statusOf = (token: string): Promise<number> =>

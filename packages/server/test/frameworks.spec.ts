@@ -1,26 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startTestService, type TestService } from '../../../test/support/service.js';
 import { signIn } from '../../../test/support/sign-in.js';
-import { StubProvider } from '../../../test/support/stub-provider.js';
 import { TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
 import { APIS, serve, type Api } from './support/apis.js';
 import { SERVICE_KEY } from './support/fake-service.js';
+import { use, useService } from '../../../test/support/use.js';
 
 const SIGN_OUTS = 5;
 
 /** An API in each framework, with the real service. */
 describe('an API', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let verifier: Verifier;
   let apis: [string, Api][];
+  afterAll(() => Promise.all((apis ?? []).map(([, api]) => api.close())));
 
+  const { service } = useService({ SERVICE_KEYS: SERVICE_KEY });
+  const verifier = use(() => createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY }));
   beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
-    verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY });
     apis = await Promise.all(
       Object.entries(APIS).map(async ([name, start]): Promise<[string, Api]> => [
         name,
@@ -28,12 +24,6 @@ describe('an API', () => {
       ]),
     );
     await until(() => verifier.isNotified);
-  });
-  afterAll(async () => {
-    verifier?.close();
-    await Promise.all((apis ?? []).map(([, api]) => api.close()));
-    await service?.close();
-    await provider?.close();
   });
 
   let calls = 0;

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { createVerifier, type PushedEvent, type Verifier } from '../src/index.js';
+import { createVerifier, type PushedEvent } from '../src/index.js';
 import { FakeService, SERVICE_KEY } from './support/fake-service.js';
+import { useEach } from '../../../test/support/use.js';
 
 type Event = Record<'user_id' | 'event', string> & { readonly data: number };
 interface Call {
@@ -26,16 +27,18 @@ const resultOf = ({ user_id, data }: Event): object =>
     : { id: `${user_id} ${data}`, offset: data, online: true };
 
 describe('pushes of one turn', () => {
-  let service: FakeService;
-  let verifier: Verifier;
   let calls: Call[];
   let answersLate: boolean;
   let maxEvents: number;
 
-  beforeEach(async () => {
-    service = await FakeService.start();
+  const service = useEach(() => FakeService.start());
+  beforeEach(() => {
     [calls, answersLate, maxEvents] = [[], false, Infinity];
-    verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY, onWarning: () => undefined });
+  });
+  const verifier = useEach(() =>
+    createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY, onWarning: () => undefined }),
+  );
+  beforeEach(() => {
     service.other = ({ url, headers }, response, body) => {
       const parsed = JSON.parse(body) as Event & { events: Event[] };
       const events = url === '/push' ? [parsed] : parsed.events;
@@ -48,10 +51,6 @@ describe('pushes of one turn', () => {
       calls.push({ path: url!, events, key, answer, response });
       if (!answersLate) answer();
     };
-  });
-  afterEach(async () => {
-    verifier.close();
-    await service.close();
   });
   const push = (all: readonly PushedEvent[]): Promise<unknown[]> =>
     Promise.all(

@@ -1,36 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startTestService, type TestService } from '../../../test/support/service.js';
 import { signIn } from '../../../test/support/sign-in.js';
-import { StubProvider } from '../../../test/support/stub-provider.js';
 import { until } from '../../../test/support/waiting.js';
-import { createVerifier, type AuditStreamEvent, type Verifier } from '../src/index.js';
+import { createVerifier, type AuditStreamEvent } from '../src/index.js';
+import { use, useService } from '../../../test/support/use.js';
 
 const KEY = 'a-key-of-the-team-for-users-of-32-characters';
 const SUPPORT_KEY = 'a-key-of-the-team-for-support-of-32-characters';
 
 /** `users` and `audit`, with the real service. */
 describe('users and audit', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let verifier: Verifier;
-  let support: Verifier;
   const warnings: string[] = [];
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const keys = `team=${KEY},desk=support:${SUPPORT_KEY}`;
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: keys });
-    const onWarning = (line: string): unknown => warnings.push(line);
-    verifier = createVerifier({ issuer: service.url, serviceKey: KEY, onWarning });
-    support = createVerifier({ issuer: service.url, serviceKey: SUPPORT_KEY, onWarning });
-  });
-  afterAll(async () => {
-    verifier?.close();
-    support?.close();
-    await service?.close();
-    await provider?.close();
-  });
+  const keys = `team=${KEY},desk=support:${SUPPORT_KEY}`;
+  const { service } = useService({ SERVICE_KEYS: keys });
+  const onWarning = (line: string): unknown => warnings.push(line);
+  const verifier = use(() => createVerifier({ issuer: service.url, serviceKey: KEY, onWarning }));
+  const support = use(() => createVerifier({ issuer: service.url, serviceKey: SUPPORT_KEY, onWarning }));
 
   const signedIn = (name: string, device_id = randomUUID()) =>
     signIn(service.url, name, {

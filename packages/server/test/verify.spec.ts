@@ -2,17 +2,16 @@ import { generateKeyPair, SignJWT } from 'jose';
 import { createVerifier, LatchkeyError, type Verifier } from '../src/index.js';
 import { until } from '../../../test/support/waiting.js';
 import { FakeService } from './support/fake-service.js';
+import { useEach } from '../../../test/support/use.js';
 
 /** Signatures and keys: without a service key, so that nothing else decides. */
 describe('verify', () => {
-  let service: FakeService;
   let verifier: Verifier;
 
-  beforeEach(async () => {
-    service = await FakeService.start();
+  const service = useEach(() => FakeService.start());
+  beforeEach(() => {
     verifier = createVerifier({ issuer: service.url });
   });
-  afterEach(() => service.close());
 
   const outcome = (token: string, by = verifier) =>
     by.verify(token).then(

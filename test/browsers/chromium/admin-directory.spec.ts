@@ -1,32 +1,20 @@
 import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../../support/directory.js';
-import { startTestService, type TestService } from '../../support/service.js';
 import { signIn } from '../../support/sign-in.js';
-import { StubProvider } from '../../support/stub-provider.js';
 import { until } from '../../support/waiting.js';
 import { query } from '../../support/database.js';
 import { expectAccessible, goTo, signInAs } from '../admin-visitor.js';
 import { DemoVisitors } from '../demo-visitor.js';
+import { use, useService } from '../../support/use.js';
 
 /** A directory on the administration page (docs/administration.md#the-views). */
 inChromium('the administration page', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let visitors: DemoVisitors;
   let page: Page;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({ ...provider.env(), ...DIRECTORY_ENV });
-    visitors = await DemoVisitors.launch();
-  });
-  afterAll(async () => {
-    await visitors?.close();
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService(DIRECTORY_ENV);
+  const visitors = use(() => DemoVisitors.launch());
+  beforeAll(() => provider.signInAtOnce());
   beforeEach(async () => {
     page = await visitors.open();
   });
@@ -49,7 +37,7 @@ inChromium('the administration page', () => {
     await expectAccessible(page, 'a directory without a request');
 
     const { user_id } = await signIn(service.url, 'grace');
-    const client = new DirectoryClient(service.url);
+    const client = new DirectoryClient(service);
     const user = { userName: 'grace@corp.example', externalId: 'grace', active: false };
     await client.create('/Users', user);
     await client.send('POST', '/Users', user).expect(409);

@@ -3,38 +3,25 @@ import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
 import { query } from '../../support/database.js';
 import { bearer, signIn } from '../../support/sign-in.js';
-import { startTestService, type TestService } from '../../support/service.js';
-import { StubProvider } from '../../support/stub-provider.js';
 import { expectAccessible, goTo, signInAs } from '../admin-visitor.js';
 import { DemoVisitors } from '../demo-visitor.js';
+import { use, useService } from '../../support/use.js';
 
 const SERVICE_KEY = 'k'.repeat(32);
 const RULE = 'email_domain=corp.example&claim:plan, claim:groups=staff';
 
 /** Who may sign in, and for how long, on the administration page (docs/administration.md#the-views). */
 inChromium('the administration page', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let visitors: DemoVisitors;
   let page: Page;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({
-      ...provider.env(),
-      PROVIDERS_STUB_ALLOW: RULE,
-      SESSION_IDLE_TTL: '1800',
-      MAX_SESSIONS: '3',
-      SERVICE_KEYS: SERVICE_KEY,
-    });
-    visitors = await DemoVisitors.launch();
+  const { provider, service } = useService({
+    PROVIDERS_STUB_ALLOW: RULE,
+    SESSION_IDLE_TTL: '1800',
+    MAX_SESSIONS: '3',
+    SERVICE_KEYS: SERVICE_KEY,
   });
-  afterAll(async () => {
-    await visitors?.close();
-    await service?.close();
-    await provider?.close();
-  });
+  const visitors = use(() => DemoVisitors.launch());
+  beforeAll(() => provider.signInAtOnce());
   beforeEach(async () => {
     page = await visitors.open();
   });

@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { startTestService } from '../../support/service.js';
 import { expectAccessible, goTo, signInAs } from '../admin-visitor.js';
 import { DemoVisitors } from '../demo-visitor.js';
+import { use } from '../../support/use.js';
 
 type Answer = object | number | 'never';
 
@@ -37,19 +38,11 @@ const REFUSED = { error: 'server_error', error_description: 'something went wron
 
 /** States that the service is rarely in, with answers made up here. */
 inChromium('the administration page', () => {
-  let service: TestService;
-  let visitors: DemoVisitors;
   let page: Page;
   let answers: Record<string, Answer>;
 
-  beforeAll(async () => {
-    service = await startTestService();
-    visitors = await DemoVisitors.launch();
-  });
-  afterAll(async () => {
-    await visitors?.close();
-    await service?.close();
-  });
+  const service = use(() => startTestService());
+  const visitors = use(() => DemoVisitors.launch());
 
   beforeEach(async () => {
     answers = { ...NOTHING };

@@ -1,22 +1,14 @@
 import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { startTestService } from '../../support/service.js';
 import { goTo, signInAs } from '../admin-visitor.js';
 import { DemoVisitors, isSignedIn, provider, signInButton } from '../demo-visitor.js';
+import { useEach } from '../../support/use.js';
 
 /** What the support handbook says of a stolen laptop. */
 inChromium('the administration page after a sign-out', () => {
-  let service: TestService;
-  let visitors: DemoVisitors;
-
-  beforeEach(async () => {
-    service = await startTestService();
-    visitors = await DemoVisitors.launch();
-  });
-  afterEach(async () => {
-    await visitors?.close();
-    await service?.close();
-  });
+  const service = useEach(() => startTestService());
+  const visitors = useEach(() => DemoVisitors.launch());
 
   /** On the demo page of a new device. */
   async function signInLinus(): Promise<Page> {

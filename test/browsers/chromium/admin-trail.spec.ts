@@ -3,11 +3,10 @@ import type { Locator, Page } from 'playwright-core';
 import request from 'supertest';
 import { inChromium } from '../../support/chromium.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../../support/sign-in.js';
-import { startTestService, type TestService } from '../../support/service.js';
-import { StubProvider } from '../../support/stub-provider.js';
 import { until } from '../../support/waiting.js';
 import { expectAccessible, signInAs } from '../admin-visitor.js';
 import { DemoVisitors } from '../demo-visitor.js';
+import { use, useService } from '../../support/use.js';
 
 const SERVICE_KEY = 'k'.repeat(32);
 const CHROME = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36';
@@ -21,9 +20,6 @@ interface SeenEvent {
 
 /** What docs/support.md does with the audit trail. */
 inChromium('the audit trail of the administration page', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let visitors: DemoVisitors;
   let page: Page;
   /** A user who is signed in on a laptop and on a phone. */
   let user: string;
@@ -31,16 +27,8 @@ inChromium('the audit trail of the administration page', () => {
   let phone: Tokens;
   const devices = { Laptop: '', Phone: '' };
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: `backoffice=${SERVICE_KEY}` });
-    visitors = await DemoVisitors.launch();
-  });
-  afterAll(async () => {
-    await visitors?.close();
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ SERVICE_KEYS: `backoffice=${SERVICE_KEY}` });
+  const visitors = use(() => DemoVisitors.launch());
   beforeEach(async () => {
     userName = `User ${randomUUID().slice(0, 8)}`;
     const id = randomUUID();

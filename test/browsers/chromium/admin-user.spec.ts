@@ -4,10 +4,9 @@ import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
 import { query } from '../../support/database.js';
 import { signIn } from '../../support/sign-in.js';
-import { startTestService, type TestService } from '../../support/service.js';
-import { StubProvider } from '../../support/stub-provider.js';
 import { expectAccessible, signInAs } from '../admin-visitor.js';
 import { DemoVisitors } from '../demo-visitor.js';
+import { use, useService } from '../../support/use.js';
 
 const chrome = (version: number): string =>
   `Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/${version}.0.0.0 Safari/537.36`;
@@ -15,23 +14,12 @@ const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefo
 
 /** A user's page: which device a session belongs to, and what tells devices apart (docs/support.md#stolen-laptop). */
 inChromium('the page of a user', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let visitors: DemoVisitors;
   let page: Page;
   let name: string;
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService(provider.env());
-    visitors = await DemoVisitors.launch();
-  });
-  afterAll(async () => {
-    await visitors?.close();
-    await service?.close();
-    await provider?.close();
-  });
+  const { service } = useService();
+  const visitors = use(() => DemoVisitors.launch());
 
   beforeEach(async () => {
     name = `user-${randomUUID().slice(0, 8)}`;

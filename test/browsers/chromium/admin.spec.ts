@@ -3,11 +3,10 @@ import type { Page } from 'playwright-core';
 import { query } from '../../support/database.js';
 import { inChromium } from '../../support/chromium.js';
 import { bearer, signIn } from '../../support/sign-in.js';
-import { startTestService, type TestService } from '../../support/service.js';
-import { StubProvider } from '../../support/stub-provider.js';
 import { until } from '../../support/waiting.js';
 import { expectAccessible, goTo, signInAs } from '../admin-visitor.js';
 import { DemoVisitors } from '../demo-visitor.js';
+import { use, useService } from '../../support/use.js';
 
 const SERVICE_KEY = 'k'.repeat(32);
 const CHROME = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36';
@@ -19,24 +18,15 @@ interface SeenEvent {
 }
 
 inChromium('the administration page, on the service', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let visitors: DemoVisitors;
   let page: Page;
   /** A user with three devices, who is signed in on each. */
   let user: string;
   let userName: string;
 
+  const { provider, service } = useService({ SERVICE_KEYS: `backoffice=${SERVICE_KEY}` });
+  const visitors = use(() => DemoVisitors.launch());
   beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: `backoffice=${SERVICE_KEY}` });
-    visitors = await DemoVisitors.launch();
     for (const username of NAMES) await register(username);
-  });
-  afterAll(async () => {
-    await visitors?.close();
-    await service?.close();
-    await provider?.close();
   });
 
   beforeEach(async () => {

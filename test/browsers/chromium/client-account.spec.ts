@@ -1,53 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../../support/chromium.js';
 import { ClientApp, storeSession } from '../../support/client-app.js';
-import { startTestService, type TestService } from '../../support/service.js';
 import { bearer, signIn, type Tokens } from '../../support/sign-in.js';
-import { StubProvider } from '../../support/stub-provider.js';
 import { until } from '../../support/waiting.js';
+import { use, useEach, useService } from '../../support/use.js';
 
 const WINDOWS = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36';
 
 inChromium('showDevices() and showUser()', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let app: ClientApp;
-  let browser: Browser;
-  let context: BrowserContext;
   let page: Page;
   let faults: string[];
   let user: string;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    service = await startTestService(provider.env());
-    app = await ClientApp.start();
+  const { service } = useService();
+  const app = use(() => ClientApp.start());
+  beforeAll(() => {
     app.service = service.url;
-    browser = await launchChromium();
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.close();
-    await service?.close();
-    await provider?.close();
-  });
-  beforeEach(async () => {
+  const browser = use(() => launchChromium());
+  beforeEach(() => {
     app.policy = '';
     user = randomUUID();
     faults = [];
-    context = await browser.newContext({ viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' });
+  });
+  afterEach(() => expect(faults).toEqual([]));
+  const context = useEach(() =>
+    browser.newContext({ viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' }),
+  );
+  beforeEach(async () => {
     context.setDefaultTimeout(20_000);
     page = await context.newPage();
     page.on('pageerror', ({ message }) => faults.push(message));
     page.on('console', (line) => {
       if (/Content Security Policy/.test(line.text())) faults.push(line.text());
     });
-  });
-  afterEach(async () => {
-    await context.close();
-    expect(faults).toEqual([]);
   });
 
   /** Another device of the user. */

@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
-import { startServiceProcess, type ServiceProcess } from '../../support/service-process.js';
+import { startServiceProcess } from '../../support/service-process.js';
+import { use, useEach } from '../../support/use.js';
 
 const PRELOAD = fileURLToPath(new URL('../../support/skewed-clock.mjs', import.meta.url));
 
@@ -14,17 +15,8 @@ const OPEN_FAILS = `IDBFactory.prototype.open = () => {
 };`;
 
 inChromium('the client binds a session to its browser', () => {
-  let world: BoundApp;
-  let context: BrowserContext;
-
-  beforeAll(async () => {
-    world = await BoundApp.start();
-  });
-  afterAll(() => world?.close());
-  beforeEach(async () => {
-    context = await world.newDevice();
-  });
-  afterEach(() => context.close());
+  const world = use(() => BoundApp.start());
+  const context = useEach(() => world.newDevice());
 
   const bound = (page: Page): Promise<boolean> => page.evaluate('latchkey.session.bound');
   const names = (page: Page): Promise<string[]> => world.keys(page, 'getAllKeys()');
@@ -256,21 +248,21 @@ inChromium('the client binds a session to its browser', () => {
   });
 
   describe('and goes on with instances whose clocks differ', () => {
+    afterAll(() => (world.front.instances = [world.service.url]));
     /** Another instance, with a clock 90 s ahead; requests go to both in turn. */
-    let skewed: ServiceProcess;
-    beforeAll(async () => {
-      skewed = await startServiceProcess({
-        ...world.provider.env(),
-        PUBLIC_URL: world.front.url,
-        DATABASE_URL: world.service.databaseUrl,
-        NODE_OPTIONS: `--import ${PRELOAD}`,
-        CLOCK_SKEW_MS: '90000',
-      });
+    const skewed = use(
+      () =>
+        startServiceProcess({
+          ...world.provider.env(),
+          PUBLIC_URL: world.front.url,
+          DATABASE_URL: world.service.databaseUrl,
+          NODE_OPTIONS: `--import ${PRELOAD}`,
+          CLOCK_SKEW_MS: '90000',
+        }),
+      (one) => one.end('SIGTERM'),
+    );
+    beforeAll(() => {
       world.front.instances = [world.service.url, skewed.url];
-    });
-    afterAll(async () => {
-      world.front.instances = [world.service.url];
-      await skewed?.end('SIGTERM');
     });
 
     /** What the service answered to the refreshes of a tab, and to its sign-in. */

@@ -1,41 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../../support/chromium.js';
 import { ClientApp, storeSession } from '../../support/client-app.js';
-import { startTestService, type TestService } from '../../support/service.js';
-import { StubProvider } from '../../support/stub-provider.js';
+import { use, useEach, useService } from '../../support/use.js';
 
 /** Devices without a browser: the component of the SDK, and the page of the service. */
 inChromium('requests of devices', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let app: ClientApp;
-  let browser: Browser;
-  let context: BrowserContext;
   let page: Page;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce(() => 'ada');
-    const env = { ...provider.env(), PROVIDERS_MOCK_ENABLED: 'false', DEVICE_GRANT: 'push' };
-    service = await startTestService(env);
-    app = await ClientApp.start();
+  const { provider, service } = useService({ PROVIDERS_MOCK_ENABLED: 'false', DEVICE_GRANT: 'push' });
+  const app = use(() => ClientApp.start());
+  beforeAll(() => {
     app.service = service.url;
-    browser = await launchChromium();
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.close();
-    await service?.close();
-    await provider?.close();
-  });
+  const browser = use(() => launchChromium());
+  beforeAll(() => provider.signInAtOnce(() => 'ada'));
+  const context = useEach(() =>
+    browser.newContext({ viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' }),
+  );
   beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 360, height: 740 }, reducedMotion: 'reduce' });
     context.setDefaultTimeout(20_000);
     page = await context.newPage();
   });
-  afterEach(() => context.close());
 
   async function begin(body: object = {}) {
     const answer = await fetch(`${service.url}/oauth2/device_authorization`, {

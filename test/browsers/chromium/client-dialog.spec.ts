@@ -3,19 +3,18 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 import type { ClientApp } from '../../support/client-app.js';
+import { use } from '../../support/use.js';
 
 inChromium("the client's dialog", () => {
-  let world: BoundApp;
   let app: ClientApp;
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
 
-  beforeAll(async () => {
-    world = await BoundApp.start();
+  const world = use(() => BoundApp.start());
+  beforeAll(() => {
     ({ app, browser } = world);
   });
-  afterAll(() => world?.close());
   afterEach(() => context.close());
 
   async function open(options: object = {}, device: BrowserContextOptions = {}): Promise<void> {

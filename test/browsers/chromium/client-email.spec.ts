@@ -3,20 +3,20 @@ import type { BrowserContext, BrowserContextOptions, Locator, Page } from 'playw
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 import { StubProvider } from '../../support/stub-provider.js';
+import { use } from '../../support/use.js';
 
 const OPTIONS = { provider: null, redirectUri: '/callback/{provider}', mode: 'iframe' };
 
 /** Providers that serve domains (docs/guides/access-policy.md#which-provider). */
 inChromium('the client where an e-mail address chooses the provider', () => {
-  let world: BoundApp;
   let context: BrowserContext;
   let page: Page;
   /** Queries of the page to the service, by path. */
   let sent: [path: string, query: Record<string, string>][];
   const others: StubProvider[] = [];
 
+  const env: Record<string, string> = {};
   beforeAll(async () => {
-    const env: Record<string, string> = {};
     for (const [name, domains] of [
       ['CORP', 'corp.example,both.example'],
       ['PARTNER', 'partner.example,both.example'],
@@ -29,12 +29,11 @@ inChromium('the client where an e-mail address chooses the provider', () => {
         [`PROVIDERS_${name}_EMAIL_DOMAINS`]: domains,
       });
     }
-    world = await BoundApp.start({ ...env, PROVIDERS_MOCK_ENABLED: 'false' });
   });
   afterAll(async () => {
-    await world?.close();
     for (const provider of others) await provider.close();
   });
+  const world = use(() => BoundApp.start({ ...env, PROVIDERS_MOCK_ENABLED: 'false' }));
   afterEach(() => context.close());
 
   async function open(options: object = {}, device: BrowserContextOptions = {}): Promise<void> {

@@ -1,36 +1,30 @@
 import axe from 'axe-core';
-import type { BrowserContext, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 import { StubProvider } from '../../support/stub-provider.js';
+import { use, useEach } from '../../support/use.js';
 
 const OPTIONS = { provider: null, redirectUri: '/callback/{provider}' };
 
 inChromium('the client with several providers', () => {
-  let world: BoundApp;
-  let context: BrowserContext;
-  let forum: StubProvider;
-
-  beforeAll(async () => {
-    forum = await StubProvider.start();
-    forum.signInAtOnce();
-    world = await BoundApp.start({
+  const forum = use(() => StubProvider.start());
+  const world = use(() =>
+    BoundApp.start({
       ...forum.env('FORUM'),
       PROVIDERS_STUB_LABEL: 'Google',
       PROVIDERS_STUB_MODE: 'iframe',
       PROVIDERS_FORUM_LABEL: 'The $& Forum',
       PROVIDERS_MOCK_ENABLED: 'false',
-    });
-  });
-  afterAll(async () => {
-    await world?.close();
-    await forum?.close();
-  });
-  beforeEach(async () => {
+    }),
+  );
+  beforeAll(() => forum.signInAtOnce());
+  beforeEach(() => {
     world.app.beforeCallback = '';
-    context = await world.newDevice({ viewport: { width: 360, height: 640 }, reducedMotion: 'reduce' });
   });
-  afterEach(() => context.close());
+  const context = useEach(() =>
+    world.newDevice({ viewport: { width: 360, height: 640 }, reducedMotion: 'reduce' }),
+  );
 
   const button = (page: Page, name: string): Locator => page.getByRole('button', { name });
   const signedIn = (page: Page): Promise<void> => page.getByText('signed in as').waitFor();

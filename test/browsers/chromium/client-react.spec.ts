@@ -1,15 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { bearer } from '../../support/sign-in.js';
 import { inChromium, launchChromium } from '../../support/chromium.js';
 import { PackageProject } from '../../support/package-project.js';
-import { startTestService, type TestService } from '../../support/service.js';
 import { storeSession } from '../../support/client-app.js';
-import { StubProvider } from '../../support/stub-provider.js';
 import { until } from '../../support/waiting.js';
 import { createRequire } from 'node:module';
 import { bundle, Pages } from '../bundle.js';
+import { use, useService } from '../../support/use.js';
 
 /** A client, and components that show everything that the hooks say. `listeners` mount and unmount by buttons. */
 const appSource = (service: string): string => `
@@ -193,24 +192,13 @@ describe('@latchkey/client/react, packed', () => {
 });
 
 inChromium('@latchkey/client/react', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let browser: Browser;
   let context: BrowserContext;
   /** Errors and warnings of the pages: React's are among them. */
   let complaints: string[];
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: KEY, SESSION_IDLE_TTL: '3600' });
-    browser = await launchChromium();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ SERVICE_KEYS: KEY, SESSION_IDLE_TTL: '3600' });
+  const browser = use(() => launchChromium());
+  beforeAll(() => provider.signInAtOnce());
 
   const push = (user_id: string, data: string): Promise<unknown> =>
     bearer(service.url, KEY).post('/push').send({ user_id, event: 'note', data }).expect(202);

@@ -3,34 +3,31 @@ import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playw
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 import { StubProvider } from '../../support/stub-provider.js';
+import { use } from '../../support/use.js';
 
 const REFUSED = 'This account may not sign in here.';
 const SEVERAL = { provider: null, redirectUri: '/callback/{provider}' };
 
 /** An account that the service does not admit (docs/guides/access-policy.md#a-refused-account). */
 inChromium('an account that may not sign in', () => {
-  let world: BoundApp;
-  let forum: StubProvider;
   let context: BrowserContext;
   /** Who has a session at the provider: only bob may sign in. */
   let account: 'ada' | 'bob';
 
-  beforeAll(async () => {
-    forum = await StubProvider.start();
-    forum.signInAtOnce();
-    world = await BoundApp.start({
+  const forum = use(() => StubProvider.start());
+  const world = use(() =>
+    BoundApp.start({
       ...forum.env('FORUM'),
       PROVIDERS_STUB_LABEL: 'Corp',
       PROVIDERS_STUB_ALLOW: 'user_id=bob',
       PROVIDERS_FORUM_LABEL: 'Forum',
       PROVIDERS_FORUM_MODE: 'redirect',
       PROVIDERS_MOCK_ENABLED: 'false',
-    });
+    }),
+  );
+  beforeAll(() => {
     world.provider.signInAtOnce(() => account);
-  });
-  afterAll(async () => {
-    await world?.close();
-    await forum?.close();
+    forum.signInAtOnce();
   });
   beforeEach(() => void (account = 'ada'));
   afterEach(() => context.close());

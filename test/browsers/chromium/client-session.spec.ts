@@ -1,24 +1,22 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import request from 'supertest';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 import type { ClientApp } from '../../support/client-app.js';
+import { use, useEach } from '../../support/use.js';
 
 inChromium('the client keeps a session', () => {
-  let world: BoundApp;
   let app: ClientApp;
   let browser: Browser;
-  let context: BrowserContext;
   /** Answers to refreshes; a clock that was put forward costs one more, which refuses the proof (400). */
   let refreshes: number;
 
-  beforeAll(async () => {
-    world = await BoundApp.start();
+  const world = use(() => BoundApp.start());
+  beforeAll(() => {
     ({ app, browser } = world);
   });
-  afterAll(() => world?.close());
+  const context = useEach(() => browser.newContext());
   beforeEach(async () => {
-    context = await browser.newContext();
     context.setDefaultTimeout(60_000);
     await context.clock.install();
     refreshes = 0;
@@ -28,7 +26,6 @@ inChromium('the client keeps a session', () => {
       if (isRefresh && answer.status() !== 400) refreshes++;
     });
   });
-  afterEach(() => context.close());
 
   async function open(options: object = {}): Promise<Page> {
     const page = await context.newPage();

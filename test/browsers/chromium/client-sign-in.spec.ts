@@ -1,26 +1,26 @@
-import type { Browser, BrowserContext, Frame, FrameLocator, Page } from 'playwright-core';
+import type { Browser, Frame, FrameLocator, Page } from 'playwright-core';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 import type { ClientApp } from '../../support/client-app.js';
+import { use, useEach } from '../../support/use.js';
 
 inChromium('the client signs in', () => {
-  let world: BoundApp;
   let app: ClientApp;
   let browser: Browser;
-  let context: BrowserContext;
   let page: Page;
   /** Bodies posted to the token endpoint. */
   let posted: Record<string, string>[];
   let violations: string[];
 
-  beforeAll(async () => {
-    world = await BoundApp.start();
+  const world = use(() => BoundApp.start());
+  beforeAll(() => {
     ({ app, browser } = world);
   });
-  afterAll(() => world?.close());
-  beforeEach(async () => {
+  beforeEach(() => {
     [app.policy, app.reportedPolicy] = ['', ''];
-    context = await browser.newContext();
+  });
+  const context = useEach(() => browser.newContext());
+  beforeEach(async () => {
     posted = [];
     violations = [];
     context.on('request', (sent) => {
@@ -35,7 +35,6 @@ inChromium('the client signs in', () => {
       if (message.text().includes('Content Security Policy')) violations.push(message.text());
     });
   });
-  afterEach(() => context.close());
 
   const open = (options: object = {}): Promise<unknown> =>
     page.goto(`${app.url}/?options=${encodeURIComponent(JSON.stringify(options))}`);

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import express from 'express';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -14,6 +14,7 @@ import { claimsOf } from '../../support/sign-in.js';
 import { reissue } from '../../support/signing-key.js';
 import { until } from '../../support/waiting.js';
 import { bundle, Pages } from '../bundle.js';
+import { useEach } from '../../support/use.js';
 
 const KEY = 'k'.repeat(32);
 const ago = (seconds: number): number => Math.floor(Date.now() / 1000) - seconds;
@@ -32,7 +33,6 @@ inChromium('step-up', () => {
   let api: Server;
   let apiUrl: string;
   let browser: Browser;
-  let context: BrowserContext;
   /** Handled payments: session and body. */
   let paid: { sid: string; body: unknown }[];
   /** What the provider says in its next ID tokens, unless it is the truth. */
@@ -114,13 +114,12 @@ inChromium('step-up', () => {
     await issuer?.close();
     await proxy?.close();
   });
-  beforeEach(async () => {
+  beforeEach(() => {
     paid = [];
     said = { auth_time: ago(1000), acr: 'silver' };
-    context = await browser.newContext({ viewport: { width: 500, height: 640 } });
-    context.setDefaultTimeout(60_000);
   });
-  afterEach(() => context.close());
+  const context = useEach(() => browser.newContext({ viewport: { width: 500, height: 640 } }));
+  beforeEach(() => context.setDefaultTimeout(60_000));
 
   async function open(options: object = {}): Promise<Page> {
     const page = await context.newPage();

@@ -1,10 +1,10 @@
-import type { BrowserContext, Frame, Locator, Page } from 'playwright-core';
+import type { Frame, Locator, Page } from 'playwright-core';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
+import { useEach } from '../../support/use.js';
 
 inChromium('the client signs in by a window of its own', () => {
   let world: BoundApp;
-  let context: BrowserContext;
   /** `Cross-Origin-Opener-Policy` of the provider's page. */
   let policy: string;
   /** `target` of its links. */
@@ -29,16 +29,17 @@ inChromium('the client signs in by a window of its own', () => {
     };
   });
   afterAll(() => world?.close());
-  beforeEach(async () => {
+  beforeEach(() => {
     [policy, world.app.openerPolicy, target, exchanged, reported] = ['unsafe-none', '', '_self', [], []];
-    context = await world.newDevice();
+  });
+  const context = useEach(() => world.newDevice());
+  beforeEach(() =>
     context.on('request', (sent) => {
       if (sent.method() === 'POST' && sent.url().endsWith('/oauth2/token'))
         exchanged.push((sent.postDataJSON() as { state: string }).state);
       if (sent.url().endsWith('/oauth2/callback-error')) reported.push(sent.postDataJSON() as object);
-    });
-  });
-  afterEach(() => context.close());
+    }),
+  );
 
   const modeIsKnown = (page: Page): Promise<unknown> =>
     page.waitForFunction(

@@ -16,21 +16,14 @@ import {
   steps,
   submit,
 } from '../demo-visitor.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { startTestService } from '../../support/service.js';
+import { use } from '../../support/use.js';
 
 inChromium('the page of the demo', () => {
-  let service: TestService;
-  let visitors: DemoVisitors;
   let page: Page;
 
-  beforeAll(async () => {
-    service = await startTestService({ ACCESS_TOKEN_TTL: '90' });
-    visitors = await DemoVisitors.launch();
-  });
-  afterAll(async () => {
-    await visitors?.close();
-    await service?.close();
-  });
+  const service = use(() => startTestService({ ACCESS_TOKEN_TTL: '90' }));
+  const visitors = use(() => DemoVisitors.launch());
 
   beforeEach(async () => {
     page = await visitors.open();

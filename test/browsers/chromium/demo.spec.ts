@@ -16,20 +16,10 @@ import {
   submit,
 } from '../demo-visitor.js';
 import { query } from '../../support/database.js';
-import { startTestService, type TestService } from '../../support/service.js';
-import { StubProvider } from '../../support/stub-provider.js';
+import { startTestService } from '../../support/service.js';
+import { use, useService } from '../../support/use.js';
 
-let service: TestService;
-let stub: StubProvider;
-
-beforeAll(async () => {
-  stub = await StubProvider.start();
-  service = await startTestService(stub.env());
-});
-afterAll(async () => {
-  await service?.close();
-  await stub?.close();
-});
+const { provider: stub, service } = useService();
 
 /** Sends a path byte for byte. */
 function answerTo(
@@ -160,13 +150,9 @@ describe('POST /demo/push', () => {
 });
 
 inChromium('signing in at the demo', () => {
-  let visitors: DemoVisitors;
   let page: Page;
 
-  beforeAll(async () => {
-    visitors = await DemoVisitors.launch();
-  });
-  afterAll(() => visitors?.close());
+  const visitors = use(() => DemoVisitors.launch());
 
   beforeEach(async () => {
     page = await visitors.open();

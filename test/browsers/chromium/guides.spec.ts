@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { compileScript, parse } from 'vue/compiler-sfc';
 import { bearer } from '../../support/sign-in.js';
 import { bundle, Pages } from '../bundle.js';
 import { inChromium, launchChromium } from '../../support/chromium.js';
-import { startTestService, type TestService } from '../../support/service.js';
 import { storeSession } from '../../support/client-app.js';
-import { StubProvider } from '../../support/stub-provider.js';
+import { use, useEach, useService } from '../../support/use.js';
 
 /**
  * Returns the files in a document: code blocks that begin with a line such as `// src/app.tsx` or `<!-- src/App.vue -->`.
@@ -50,28 +49,14 @@ async function bundleGuide(
 }
 
 inChromium('the code of the guides', () => {
-  let stub: StubProvider;
-  let service: TestService;
-  let pages: Pages;
-  let browser: Browser;
-  let context: BrowserContext;
   let page: Page;
   let complaints: string[];
 
-  beforeAll(async () => {
-    stub = await StubProvider.start();
-    service = await startTestService({ ...stub.env(), SERVICE_KEYS: KEY });
-    pages = await Pages.start();
-    browser = await launchChromium();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await pages?.close();
-    await service?.close();
-    await stub?.close();
-  });
+  const { service } = useService({ SERVICE_KEYS: KEY });
+  const pages = use(() => Pages.start());
+  const browser = use(() => launchChromium());
+  const context = useEach(() => browser.newContext());
   beforeEach(async () => {
-    context = await browser.newContext();
     context.setDefaultTimeout(60_000);
     page = await context.newPage();
     complaints = [];
@@ -80,7 +65,6 @@ inChromium('the code of the guides', () => {
       if (['error', 'warning'].includes(line.type())) complaints.push(line.text());
     });
   });
-  afterEach(() => context.close());
 
   it.each([
     ['react', 'main.tsx'],

@@ -24,7 +24,7 @@ describe('moving from Auth.js', () => {
     application = endings.after(await Application.install('auth-js', PAGE, ['server']), (one) =>
       one.remove(),
     );
-    ({ url: database } = endings.after(await createEmptyDatabase(), (one) => one.drop()));
+    ({ url: database } = endings.after(await createEmptyDatabase(), (one) => one.close()));
     await query(database, application.text('tables.sql'));
     const corp = endings.after(await TamperingProxy.start(), (one) => one.close());
     const issuer = endings.after(await OidcIssuer.start(corp.url), (one) => one.close());

@@ -36,7 +36,7 @@ inChromium('moving from keycloak-js', () => {
         await Application.install('keycloak-js', PAGE, ['client', 'server']),
         (one) => one.remove(),
       );
-      ({ url: database } = endings.after(await createEmptyDatabase(), (one) => one.drop()));
+      ({ url: database } = endings.after(await createEmptyDatabase(), (one) => one.close()));
       await query(database, application.text('tables.sql'));
       keycloak = endings.after(
         await startKeycloak(home!, {

@@ -28,7 +28,7 @@ inChromium('moving from Supabase Auth', () => {
     application = endings.after(await Application.install('supabase', PAGE, ['client', 'server']), (one) =>
       one.remove(),
     );
-    ({ url: database } = endings.after(await createEmptyDatabase(), (one) => one.drop()));
+    ({ url: database } = endings.after(await createEmptyDatabase(), (one) => one.close()));
     await query(database, application.text('tables.sql'));
     const google = endings.after(await TamperingProxy.start(), (one) => one.close());
     const issuer = endings.after(await OidcIssuer.start(google.url), (one) => one.close());

@@ -1,37 +1,27 @@
-import { startTestService, type TestService } from '../../../../test/support/service.js';
 import { StockClient } from '../../../../test/support/stock-client.js';
-import { StubProvider } from '../../../../test/support/stub-provider.js';
 import { CookieSeal } from '../../src/session/cookie-seal.js';
 import { returnAddress } from '../../src/session/return-to.js';
-import { createSessions, type Sessions } from '../../src/session.js';
+import { createSessions } from '../../src/session.js';
 import { APP, CookieBrowser } from '../support/cookie-browser.js';
+import { use, useService } from '../../../../test/support/use.js';
 
 const SECRET = 'a cookie secret of the tests, which is long enough';
 const SESSION = '__Host-latchkey';
 
 /** RFC 10017 §5 and §6, RFC 9700 §4: what an attacker with a page, a link, a sibling host or a copied cookie tries. */
 describe('attacks on sessions', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let sessions: Sessions;
   let browser: CookieBrowser;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService(provider.env());
-    sessions = createSessions({
+  const { provider, service } = useService();
+  const sessions = use(() =>
+    createSessions({
       issuer: service.url,
       clientUrl: APP,
       cookieSecret: SECRET,
       tokenEndpoint: true,
-    });
-  });
-  afterAll(async () => {
-    sessions?.close();
-    await service?.close();
-    await provider?.close();
-  });
+    }),
+  );
+  beforeAll(() => provider.signInAtOnce());
   beforeEach(() => {
     browser = new CookieBrowser(sessions.handle);
   });

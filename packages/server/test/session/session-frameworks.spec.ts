@@ -3,12 +3,11 @@ import { createServer, request as call, type IncomingMessage, type RequestListen
 import { text } from 'node:stream/consumers';
 import express from 'express';
 import { Hono } from 'hono';
-import { startTestService, type TestService } from '../../../../test/support/service.js';
-import { StubProvider } from '../../../../test/support/stub-provider.js';
 import { sessionRoutes } from '../../src/express.js';
 import { createSessions, type SessionOptions, type Sessions } from '../../src/session.js';
 import { serve, type Api } from '../support/apis.js';
 import { APP, CookieBrowser } from '../support/cookie-browser.js';
+import { use, useService } from '../../../../test/support/use.js';
 
 /** An application in each framework: `/` answers with the user's id, or sends the browser to sign in. */
 const APPLICATIONS: Record<string, (sessions: Sessions) => RequestListener> = {
@@ -103,27 +102,18 @@ async function send(url: string, { url: address, method, headers }: Request): Pr
 }
 
 describe('sessions', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let sessions: Sessions;
   const apps: Api[] = [];
+  afterAll(() => Promise.all(apps.map((app) => app.close())));
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService(provider.env());
-    sessions = createSessions({
+  const { provider, service } = useService();
+  const sessions = use(() =>
+    createSessions({
       issuer: service.url,
       clientUrl: 'https://app.example',
       cookieSecret: 'a cookie secret of the tests, which is long enough',
-    });
-  });
-  afterAll(async () => {
-    sessions?.close();
-    await Promise.all(apps.map((app) => app.close()));
-    await service?.close();
-    await provider?.close();
-  });
+    }),
+  );
+  beforeAll(() => provider.signInAtOnce());
 
   it.each(Object.keys(APPLICATIONS))('in %s: sign in, a page, sign out', async (name) => {
     const app = await serve(APPLICATIONS[name]!(sessions));

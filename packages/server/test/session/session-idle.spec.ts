@@ -1,10 +1,9 @@
 import { query } from '../../../../test/support/database.js';
-import { startTestService, type TestService } from '../../../../test/support/service.js';
-import { StubProvider } from '../../../../test/support/stub-provider.js';
 import { until } from '../../../../test/support/waiting.js';
 import { Sessions } from '../../src/session/sessions.js';
 import { APP, CookieBrowser } from '../support/cookie-browser.js';
 import { SERVICE_KEY } from '../support/fake-service.js';
+import { useService } from '../../../../test/support/use.js';
 
 const IDLE = 1800;
 const MINUTE = 60_000;
@@ -14,26 +13,13 @@ const MINUTE = 60_000;
  * service knows is set in its database.
  */
 describe('a session with idle time', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let time: number;
   let sessions: Sessions;
   let browser: CookieBrowser;
   let all: Sessions[];
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({
-      ...provider.env(),
-      SERVICE_KEYS: SERVICE_KEY,
-      SESSION_IDLE_TTL: String(IDLE),
-    });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ SERVICE_KEYS: SERVICE_KEY, SESSION_IDLE_TTL: String(IDLE) });
+  beforeAll(() => provider.signInAtOnce());
   beforeEach(async () => {
     [time, all] = [0, []];
     sessions = create();

@@ -1,47 +1,44 @@
 import { makeLogoutToken } from '../../../../test/support/forged-tokens.js';
 import { OpenIdStub } from '../../../../test/support/openid-stub.js';
-import { startTestService, type TestService } from '../../../../test/support/service.js';
+import { startTestService } from '../../../../test/support/service.js';
 import { until } from '../../../../test/support/waiting.js';
 import { requireRecentAuth } from '../../src/requirements.js';
-import { createSessions, type Sessions } from '../../src/session.js';
+import { createSessions } from '../../src/session.js';
 import { APP, CookieBrowser } from '../support/cookie-browser.js';
 import { SERVICE_KEY } from '../support/fake-service.js';
+import { use } from '../../../../test/support/use.js';
 
 /**
  * Sign-out of pages and of an OpenID provider: each ends the other's session
  * (docs/provider-sign-out.md#back-channel-logout).
  */
 describe('sign-out and the provider', () => {
-  let provider: OpenIdStub;
-  let service: TestService;
-  let sessions: Sessions;
   let browser: CookieBrowser;
 
-  beforeAll(async () => {
-    provider = await OpenIdStub.start();
+  const provider = use(() => OpenIdStub.start());
+  beforeAll(() => {
     provider.callback = { code: 'ada' };
     provider.metadata = { end_session_endpoint: `${provider.url}/end` };
-    service = await startTestService({
+  });
+  const service = use(() =>
+    startTestService({
       PROVIDERS_STUB_ADAPTER: 'oidc',
       PROVIDERS_STUB_URL: provider.url,
       PROVIDERS_STUB_CLIENT_ID: 'latchkey',
       PROVIDERS_STUB_CLIENT_SECRET: 'a client secret of the stub',
       SERVICE_KEYS: SERVICE_KEY,
-    });
-    sessions = createSessions({
+    }),
+  );
+  const sessions = use(() =>
+    createSessions({
       issuer: service.url,
       clientUrl: APP,
       cookieSecret: 'a cookie secret of the tests, which is long enough',
       serviceKey: SERVICE_KEY,
       providerLogout: true,
-    });
-    await until(() => sessions.verifier.isNotified);
-  });
-  afterAll(async () => {
-    sessions?.close();
-    await service?.close();
-    await provider?.close();
-  });
+    }),
+  );
+  beforeAll(() => until(() => sessions.verifier.isNotified));
   beforeEach(async () => {
     browser = new CookieBrowser(sessions.handle);
     await browser.signIn();

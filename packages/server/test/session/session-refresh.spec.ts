@@ -1,10 +1,9 @@
-import { startTestService, type TestService } from '../../../../test/support/service.js';
-import { StubProvider } from '../../../../test/support/stub-provider.js';
 import { TcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { until } from '../../../../test/support/waiting.js';
 import { Sessions } from '../../src/session/sessions.js';
 import { APP, CookieBrowser } from '../support/cookie-browser.js';
 import { SERVICE_KEY } from '../support/fake-service.js';
+import { use, useEach, useService } from '../../../../test/support/use.js';
 
 const RENDERS = 50;
 const MINUTE = 60_000;
@@ -15,30 +14,20 @@ const HOUR = 60 * MINUTE;
  * life.
  */
 describe('a session whose access token expires', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let proxy: TcpProxy;
   let time = 0;
-  let sessions: Sessions;
   let browser: CookieBrowser;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
-    proxy = await TcpProxy.before(service.url);
-  });
-  afterAll(async () => {
-    await proxy?.refuse();
-    await service?.close();
-    await provider?.close();
-  });
+  const { provider, service } = useService({ SERVICE_KEYS: SERVICE_KEY });
+  const proxy = use(
+    () => TcpProxy.before(service.url),
+    (one) => one.refuse(),
+  );
+  beforeAll(() => provider.signInAtOnce());
+  const sessions = useEach(() => create());
   beforeEach(async () => {
-    sessions = create();
     browser = new CookieBrowser(sessions.handle);
     await browser.signIn();
   });
-  afterEach(() => sessions.close());
 
   const create = (): Sessions =>
     new Sessions(

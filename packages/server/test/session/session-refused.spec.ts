@@ -1,35 +1,24 @@
-import { startTestService, type TestService } from '../../../../test/support/service.js';
-import { StubProvider } from '../../../../test/support/stub-provider.js';
 import { until } from '../../../../test/support/waiting.js';
 import { createSessions, type SessionOptions, type Sessions } from '../../src/session.js';
 import { APP, CookieBrowser } from '../support/cookie-browser.js';
 import { SERVICE_KEY } from '../support/fake-service.js';
+import { useService } from '../../../../test/support/use.js';
 
 const SECRET = 'a cookie secret of the tests, which is long enough';
 const REFUSED = `${APP}/auth/callback?error=access_denied&returnTo=%2Forders`;
 
 /** An account that may not sign in, in an application with pages that a server renders. */
 describe('sessions, for an account that may not sign in', () => {
-  let provider: StubProvider;
-  let service: TestService;
   let sessions: Sessions;
   let warnings: string[];
   const opened: Sessions[] = [];
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({
-      ...provider.env(),
-      PROVIDERS_STUB_ALLOW: 'claim:plan=gold',
-      SERVICE_KEYS: SERVICE_KEY,
-      TRUST_PROXY: 'loopback',
-    });
+  const { provider, service } = useService({
+    PROVIDERS_STUB_ALLOW: 'claim:plan=gold',
+    SERVICE_KEYS: SERVICE_KEY,
+    TRUST_PROXY: 'loopback',
   });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
+  beforeAll(() => provider.signInAtOnce());
   beforeEach(async () => {
     warnings = [];
     provider.claims.clear();

@@ -1,10 +1,9 @@
-import { startTestService, type TestService } from '../../../../test/support/service.js';
 import { signIn } from '../../../../test/support/sign-in.js';
-import { StubProvider } from '../../../../test/support/stub-provider.js';
 import { until } from '../../../../test/support/waiting.js';
 import { createSessions, type SessionOptions, type Sessions } from '../../src/session.js';
 import { APP, CookieBrowser } from '../support/cookie-browser.js';
 import { SERVICE_KEY } from '../support/fake-service.js';
+import { prepare, useService } from '../../../../test/support/use.js';
 
 const SECRET = 'a cookie secret of the tests, which is long enough';
 const SESSION = '__Host-latchkey';
@@ -14,9 +13,6 @@ const unknown = (options: object): Partial<SessionOptions> => options;
 
 /** Sign-in of an application with pages that a server renders, with the real service. */
 describe('sessions', () => {
-  let provider: StubProvider;
-  let service: TestService;
-  let sessions: Sessions;
   const opened: Sessions[] = [];
 
   /** As another process of the application, or this one after a restart. */
@@ -26,22 +22,15 @@ describe('sessions', () => {
     opened.push(created);
     return created;
   }
-
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    provider.signInAtOnce();
-    service = await startTestService({
-      ...provider.env(),
-      SERVICE_KEYS: SERVICE_KEY,
-      TRUST_PROXY: 'loopback',
-    });
-    sessions = create();
-    await until(() => sessions.verifier.isNotified);
-  });
-  afterAll(async () => {
+  afterAll(() => {
     for (const one of opened) one.close();
-    await service?.close();
-    await provider?.close();
+  });
+
+  const { provider, service } = useService({ SERVICE_KEYS: SERVICE_KEY, TRUST_PROXY: 'loopback' });
+  const sessions = prepare(() => create());
+  beforeAll(async () => {
+    await until(() => sessions.verifier.isNotified);
+    provider.signInAtOnce();
   });
 
   async function signedIn(by = sessions): Promise<CookieBrowser> {
