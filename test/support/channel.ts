@@ -14,7 +14,10 @@ export class Channel {
   private readonly endings = new Endings();
 
   private constructor(env: Record<string, string>) {
-    ({ provider: this.provider, service: this.service } = useService({ SERVICE_KEYS: SERVICE_KEY, ...env }));
+    ({ provider: this.provider, service: this.service } = useService(() => ({
+      SERVICE_KEYS: SERVICE_KEY,
+      ...env,
+    })));
     afterEach(() => this.endings.run());
   }
 
