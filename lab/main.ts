@@ -40,9 +40,12 @@ if (!args) {
   console.error(USAGE);
   process.exit(2);
 }
-// In a process group of its own, so that nothing of it is left behind.
-const options = { stdio: 'inherit', detached: true, env: { ...process.env, ...args.env } } as const;
-const child = spawn(process.execPath, args.words, options);
+// In a separate process group, so that nothing is left behind.
+const child = spawn(process.execPath, args.words, {
+  stdio: 'inherit',
+  detached: true,
+  env: { ...process.env, ...args.env },
+});
 let isStopped = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
@@ -54,7 +57,7 @@ const [code] = (await once(child, 'exit')) as [number | null];
 if (isStopped) await endGroup(child.pid!);
 process.exitCode = code ?? 1;
 
-/** The database ends by itself, with its files; programs that an experiment has frozen do not. */
+/** The database ends with Jest, and removes its files; programs that an experiment has frozen do not. */
 async function endGroup(group: number): Promise<void> {
   const end = performance.now() + STOP_MS;
   try {

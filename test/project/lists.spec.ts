@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { AUDIT_NAMES } from '../../src/features.js';
 import { textOf } from '../support/deployment-files.js';
 
@@ -60,4 +60,10 @@ describe('the causes of ends (`EndCause`)', () => {
     const [union] = /type EndCause =[^;]*/.exec(textOf('packages/client/src/session.ts'))!;
     expect([...namesIn(union, /\| '(\w+)'/g)]).toEqual(expect.arrayContaining(causes));
   });
+});
+
+it('test/slow.js has specs that exist', () => {
+  const paths = [...namesIn(textOf('test/slow.js'), /'(.+\.ts)'/g)];
+  expect(paths.length).toBeGreaterThan(100);
+  expect(paths.filter((path) => !existsSync(path!))).toEqual([]);
 });
