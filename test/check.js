@@ -15,7 +15,7 @@ const BUILT = [
   'npm run --silent docs:api -- --check',
   'nest build',
   'tsc -p tsconfig.adapter.json',
-  'node --max-semi-space-size=64 --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js test/project/architecture test/project/lists test/auth/access src/platform/config/settings',
+  'node --max-semi-space-size=64 --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js test/project/architecture test/project/lists test/project/surface test/auth/access src/platform/config/settings',
 ];
 
 /** The longest first. */
