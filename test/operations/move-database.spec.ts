@@ -188,6 +188,9 @@ describe('from one PostgreSQL to another', () => {
     endings.after(latin, () => query(`${server}postgres`, `DROP DATABASE ${latin} WITH (FORCE)`));
     await expectRefusal('target: the database cannot be used: its encoding is LATIN1', server + latin);
 
+    const schemaless = `${target}?options=${encodeURIComponent('-c search_path=nowhere')}`;
+    await expectRefusal('target: the database cannot be used: no schema has been selected', schemaless);
+
     const unreachable = 'target: the database was not usable within 3 s: no database at 127.0.0.1:1: ';
     await expectRefusal(unreachable, 'postgres://ada:hidden@127.0.0.1:1/latchkey');
   });

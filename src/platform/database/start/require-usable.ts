@@ -39,15 +39,22 @@ export interface MigrationState {
   /** Pending ones that build indexes beside other instances: they take long on large tables. */
   readonly lengthy: readonly string[];
   readonly newer: readonly string[];
-  readonly schema: { readonly name: string; readonly mayCreate: boolean; readonly hasMigrations: boolean };
+  readonly schema: {
+    readonly name: string | null;
+    readonly mayCreate: boolean;
+    readonly hasMigrations: boolean;
+  };
 }
 
 /**
  * Compares the migrations with the database's; creates nothing.
- * @throws a sentence: from before 0.1.0, foreign
+ * @throws a sentence: from before 0.1.0, foreign, without a schema
  */
 export async function migrationState({ manager, connection }: QueryRunner): Promise<MigrationState> {
   const [schema] = await manager.query<[MigrationState['schema']]>(SCHEMA); // raw: of no table
+  const code = '3F000'; // invalid_schema_name, as PostgreSQL would throw
+  if (schema.name === null)
+    throw Object.assign(new Error('no schema has been selected to create in'), { code });
   const migrations = manager
     .createQueryBuilder()
     .select('name')
