@@ -316,6 +316,22 @@ describe('a device without a browser', () => {
     await answerQuestion(cookie, 'yes').expect(200);
   });
 
+  it('is not found on the page by a code that is wrong, has expired or was used', async () => {
+    const [expired, used] = [await begin(), await begin()];
+    const { cookie } = await openQuestion(used);
+    await answerQuestion(cookie, 'yes').expect(200);
+    await poll(used).expect(200);
+    await sql("UPDATE device_requests SET codes_expire_at = now() WHERE state = 'open'");
+    const enter = (user_code: string) => request(here.url).post('/device').type('form').send({ user_code });
+    const pages: Response[] = [];
+    for (const code of ['BCDF-GHJK', expired.user_code, used.user_code]) pages.push(await enter(code));
+    expect(pages.map(({ status }) => status)).toEqual([422, 422, 422]);
+    for (const { text, headers } of pages) {
+      expect(text).toContain('There is no such code, or it has expired.');
+      expect(headers).not.toHaveProperty('set-cookie');
+    }
+  });
+
   it('is not signed in as another user than the one whom it names', async () => {
     const user = await signIn(here.url);
     const begun = await begin();

@@ -14,6 +14,7 @@ import { needs, isInstalled } from '../support/installed.js';
 import { privateCa } from '../support/private-ca.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
+import { SocketClient } from '../support/socket-client.js';
 import { until } from '../support/waiting.js';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -287,6 +288,20 @@ needs({ 'nginx, haproxy, openssl': hasWebProxies, 'redis-server': hasRedis }).de
       expect(log()).not.toContain('secret');
       const { status, body } = await http.ask(`${url}/oauth2/refresh`, { refresh_token: 'x' });
       expect([status, body['error']]).toEqual([503, 'server_error']);
+    }
+  });
+
+  it('a push through each of them arrives at a socket that is open through it', async () => {
+    const instance = await cluster.start(env);
+    const { access_token, user_id } = await signIn(instance.url);
+    for (const kind of KINDS) {
+      const { url, ca } = await proxyBefore(kind, [instance], SHORTER[kind]);
+      const opened = await SocketClient.connect(url, access_token, { ca });
+      const socket = endings.after(opened, (one) => one.close());
+      const http = endings.after(new FaultHttp(new FaultTally(), ca), (client) => client.close());
+      const push = { user_id, event: `news.${kind}`, data: kind };
+      expect((await http.ask(`${url}/push`, push, SERVICE_KEY)).status).toBe(202);
+      expect((await socket.next(`news.${kind}`)).data).toBe(kind);
     }
   });
 

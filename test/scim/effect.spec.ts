@@ -224,6 +224,24 @@ describe('the word of a directory', () => {
     expect((await exchange()).body).toMatchObject({ error: 'access_denied' });
   });
 
+  it('a deleted group that allow requires closes the sockets of all devices, on every instance', async () => {
+    provider.claims.delete(user);
+    const id = await create();
+    const group = await directory.create('/Groups', { displayName: 'staff', members: [{ value: id }] });
+    const sockets = await Promise.all(
+      [here, there].map(async ({ url }) => {
+        const { access_token } = await signIn(url, user, { device_id: randomUUID() });
+        return SocketClient.connect(url, access_token);
+      }),
+    );
+    await directory.send('DELETE', `/Groups/${group}`).expect(204);
+    for (const socket of sockets) {
+      await socket.closed();
+      const { data } = await socket.next('session.ended');
+      expect(data).toEqual({ reason: 'signed_out', cause: 'not_allowed' });
+    }
+  });
+
   it('allow=directory admits only users of the directory', async () => {
     provider.claims.delete('only-listed');
     expect((await exchange('only-listed')).body).toMatchObject({ error: 'access_denied' });
