@@ -150,6 +150,7 @@ describe('traces and metrics of a process', () => {
       'state-consume',
       'provider exchange',
       'sign-in',
+      'ended-since', // for a user who is new
     ]);
     expect(attributesOf(collector.below(token)[1]!)).toEqual({ 'latchkey.provider': 'stub' });
 
