@@ -8,7 +8,7 @@ import { useEach } from '../support/use.js';
 
 /** Words of the statements of a delivery, as they pass to the database. */
 const [HOLD, READ] = ['UPDATE "webhooks" SET "holder"', 'FROM "audit_events"'];
-const STORE = 'UPDATE "webhooks" SET "position" = $1, "held_until"';
+const STORE = 'UPDATE "webhooks" SET "position" = $1, ';
 
 /** An instance, with a proxy before the database. */
 interface Instance {
