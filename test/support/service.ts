@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import type { PoolConfig, QueryResultRow } from 'pg';
+import type { PoolConfig } from 'pg';
 import { DataSource } from 'typeorm';
 import { parseSettings } from '../../src/settings.js';
 import type { Settings } from '../../src/platform/config/settings/settings.js';
@@ -7,7 +7,7 @@ import { createLog } from '../../src/operations/log.js';
 import type { Application as Service } from '../../src/start/application.js';
 import { poolOf } from '../../src/platform/database/pool/data-source.js';
 import { startService } from '../../src/start/start.js';
-import { createDatabase, isUnhurried, query, unhurried, UNHURRIED_MS } from './database.js';
+import { createDatabase, isUnhurried, unhurried, UNHURRIED_MS } from './database.js';
 import { freePort } from './free-port.js';
 import { expectNoSecret } from './service-process.js';
 import { watchAnswer } from './openapi/watch-answers.mjs';
@@ -22,8 +22,6 @@ export interface TestService {
   readonly app: Service['app'];
   /** Everything logged so far, at level debug. */
   readonly log: readonly string[];
-  /** Runs SQL in its database. */
-  sql<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]>;
   /** Starts another instance on its database. @param env what differs from its settings */
   another(env?: Record<string, string>): Promise<TestService>;
   /** Stops it, and drops its database unless that was given. Fails if a secret was logged. */
@@ -73,7 +71,6 @@ export async function startTestService(
     settings,
     app: service.app,
     log,
-    sql: (text, ...values) => query(databaseUrl, text, values),
     another: (more) =>
       startTestService({ ...env, PUBLIC_URL: settings.publicUrl, DATABASE_URL: databaseUrl, ...more }),
     async close() {
