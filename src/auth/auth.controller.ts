@@ -44,11 +44,15 @@ export type TokenRequest = TokenDto | ClientTokenDto | RefreshDto;
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` if it is not text
  */
 export function chooseGrant(body: unknown, others?: TokenGrants): Type<TokenRequest> {
-  const { code, state, grant_type: grantType } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const parameters = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const { code, state, grant_type: grantType, refresh_token: refreshToken } = parameters;
+  const ofFeature = (credential: unknown) => others?.dtoFor(credential) as Type<TokenRequest> | undefined;
   const isOwn = typeof code === 'string' && code.startsWith(CODE_PREFIX) && !mayBeOurs(state);
   if (!isOwn && !isEmpty(code) && !isEmpty(state)) return TokenDto;
-  if (isEmpty(grantType) || grantType === 'authorization_code') return isOwn ? ClientTokenDto : TokenDto;
-  if (grantType === 'refresh_token') return RefreshDto;
+  if (isEmpty(grantType) || grantType === 'authorization_code') {
+    return isOwn ? (ofFeature(code) ?? ClientTokenDto) : TokenDto;
+  }
+  if (grantType === 'refresh_token') return ofFeature(refreshToken) ?? RefreshDto;
   if (typeof grantType !== 'string') throw new OAuthError('invalid_request', 'grant_type must be given once');
   const other = others?.dtoOf(grantType);
   if (other) return other as Type<TokenRequest>;
@@ -175,7 +179,7 @@ export class AuthController {
     if (body instanceof ClientTokenDto) return this.clientSignIns.exchange(body, call, origin, authorization);
     const other = this.grants.of(body);
     return other
-      ? other.issue(body, call, origin, closedSignal(res!))
+      ? other.issue(body, { dpop: call, origin, authorization, closed: closedSignal(res!) })
       : this.auth.exchange(body, call, origin);
   }
 

@@ -11,17 +11,28 @@ export interface GrantMetadata {
   readonly endpoint: string;
 }
 
+/** Request of a grant, besides its parameters. */
+export interface GrantCall {
+  readonly dpop: DpopCall;
+  readonly origin: Origin;
+  /** Header of the client's authentication (RFC 6749 §2.3.1). */
+  readonly authorization: string | undefined;
+  /** Aborted if the client has hung up, which gets no answer then. */
+  readonly closed: AbortSignal;
+}
+
 /**
  * A feature's grant at POST /oauth2/token (RFC 6749 §4.5): a provider with the decorator of the same name.
  */
 export interface TokenGrant<Params extends object = object> {
-  /** @param closed aborted if the client has hung up, which gets no answer then */
-  issue(params: Params, call: DpopCall, origin: Origin, closed: AbortSignal): Promise<IssuedTokens>;
+  issue(params: Params, call: GrantCall): Promise<Omit<IssuedTokens, 'refresh_token' | 'user_id'>>;
 }
 
-interface GrantType extends GrantMetadata {
-  readonly dto: Type<object>;
-}
+type GrantType = { readonly dto: Type<object> } & (
+  | GrantMetadata
+  /** Of the service's own grants, the codes or refresh tokens that begin so. */
+  | { readonly prefix: string }
+);
 
 export const TokenGrant = DiscoveryService.createDecorator<GrantType>();
 
@@ -37,7 +48,13 @@ export class TokenGrants implements OnModuleInit {
 
   /** @returns the parameters' class; undefined for another `grant_type` */
   dtoOf(grantType: string): Type<object> | undefined {
-    return this.grants.find(({ said }) => said.grantType === grantType)?.said.dto;
+    return this.grants.find(({ said }) => 'grantType' in said && said.grantType === grantType)?.said.dto;
+  }
+
+  /** @returns the parameters' class for a code or a refresh token of a feature */
+  dtoFor(credential: unknown): Type<object> | undefined {
+    if (typeof credential !== 'string') return undefined;
+    return this.grants.find(({ said }) => 'prefix' in said && credential.startsWith(said.prefix))?.said.dto;
   }
 
   of(params: object): TokenGrant | undefined {
@@ -45,6 +62,6 @@ export class TokenGrants implements OnModuleInit {
   }
 
   get metadata(): readonly GrantMetadata[] {
-    return this.grants.map(({ said }) => said);
+    return this.grants.flatMap(({ said }) => ('grantType' in said ? said : []));
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TokenGrant, type Verified } from '../../../extensions.js';
+import { TokenGrant, type GrantCall, type Verified } from '../../../extensions.js';
 import type { Origin } from '../../../audit/audit-event.js';
 import { SignInSteps } from '../../../auth/extensions/sign-in-steps.js';
 import { SignInRefusals } from '../../../auth/sign-in/sign-in-refusals.js';
@@ -7,7 +7,7 @@ import { SignInService } from '../../../auth/sign-in/sign-in.service.js';
 import type { DeviceDto, IssuedTokens } from '../../../auth/token.dto.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { DpopProofs, type DpopCall, type DpopProof } from '../../../token/dpop/dpop-proofs.js';
+import { DpopProofs, type DpopProof } from '../../../token/dpop/dpop-proofs.js';
 import { parseRefreshToken } from '../../../token/refresh/refresh-token.js';
 import type { Identity } from '../../../provider/identity/identity.js';
 import { areSameClaims } from '../../../identity/claims.js';
@@ -52,13 +52,8 @@ export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
     private readonly signOuts: SignOutService,
   ) {}
 
-  async issue(
-    params: DeviceTokenDto,
-    call: DpopCall,
-    origin: Origin,
-    closed: AbortSignal,
-  ): Promise<IssuedTokens> {
-    const proof = await this.proofs.validateAtSignIn(call); // first: a bad one spends no code
+  async issue(params: DeviceTokenDto, { dpop, origin, closed }: GrantCall): Promise<IssuedTokens> {
+    const proof = await this.proofs.validateAtSignIn(dpop); // first: a bad one spends no code
     const deviceCodeHash = this.codes.hashSecret(params.device_code);
     let polled = await this.requests.poll(deviceCodeHash, params.client_id);
     if (polled === 'open') {
