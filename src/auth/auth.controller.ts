@@ -15,6 +15,7 @@ import {
 import type { Request, Response } from 'express';
 import { type Origin, RequestOrigin, originOf } from '../audit/audit-event.js';
 import { Public } from '../platform/http/access.js';
+import { Audiences } from '../token/access-tokens/audiences.js';
 import type { RefreshedToken } from '../token/refresh/refresh.dto.js';
 import { AuthService } from './auth.service.js';
 import { type AuthorizeDto, Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
@@ -88,7 +89,10 @@ const LIMIT_BY_GRANT: LimitByBody = {
 
 @Injectable()
 export class TokenRequestPipe extends ParametersPipe {
-  constructor(private readonly grants: TokenGrants) {
+  constructor(
+    private readonly grants: TokenGrants,
+    private readonly audiences: Audiences,
+  ) {
     super();
   }
 
@@ -98,7 +102,13 @@ export class TokenRequestPipe extends ParametersPipe {
   }
 
   private toRequest(body: unknown): TokenRequest {
-    return super.transform(body, { type: 'body', metatype: chooseGrant(body, this.grants) }) as TokenRequest;
+    const metatype = chooseGrant(body, this.grants);
+    const request = super.transform(body, { type: 'body', metatype }) as TokenRequest;
+    const { resource } = (body ?? {}) as { readonly resource?: unknown };
+    // Grants of programs read it (RFC 8707).
+    const isUnread = !isEmpty(resource) && !('resource' in request);
+    if (isUnread && this.audiences.names.length > 0) throw notForResource();
+    return request;
   }
 }
 
@@ -203,6 +213,11 @@ export class AuthController {
     const call = { header, path: '/oauth2/refresh' } as const;
     return this.auth.refresh(body, call, () => originOf(request));
   }
+}
+
+/** The client is no program that a feature knows. */
+export function notForResource(): OAuthError {
+  return new OAuthError('invalid_target', 'this client gets no tokens for a resource');
 }
 
 function closedSignal(response: Response): AbortSignal {

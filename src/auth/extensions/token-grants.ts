@@ -26,6 +26,8 @@ export interface GrantCall {
  */
 export interface TokenGrant<Params extends object = object> {
   issue(params: Params, call: GrantCall): Promise<Omit<IssuedTokens, 'refresh_token' | 'user_id'>>;
+  /** @returns further members of the service's metadata (RFC 8414 §2) */
+  metadata?(): object;
 }
 
 type GrantType = { readonly dto: Type<object> } & (
@@ -59,6 +61,11 @@ export class TokenGrants implements OnModuleInit {
 
   of(params: object): TokenGrant | undefined {
     return this.grants.find(({ said }) => params instanceof said.dto)?.instance;
+  }
+
+  /** @returns members of the service's metadata of all features */
+  get members(): object {
+    return Object.assign({}, ...this.grants.map(({ instance }) => instance.metadata?.())) as object;
   }
 
   get metadata(): readonly GrantMetadata[] {
