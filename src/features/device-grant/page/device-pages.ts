@@ -129,7 +129,7 @@ const STYLE = `
 .facts dd { margin: 0; font-weight: 550; overflow-wrap: anywhere; }
 .facts + .lead { margin-top: 16px; font-size: 14px; }
 .facts a { display: block; width: fit-content; color: var(--accent); font-size: 14px; font-weight: 400; }
-.answers { display: grid; grid-template-columns: 2fr 3fr; gap: 12px; }
+.answers { display: grid; grid-template-columns: repeat(auto-fit, minmax(180px, 1fr)); gap: 12px; }
 .answers button {
   display: flex; align-items: center; justify-content: center; gap: 6px; margin: 0; padding: 10px 8px;
   color: var(--ink); background: var(--card); border-color: var(--field);
