@@ -26,7 +26,7 @@ import { lastProvider } from './clients/provider-page.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit, type LimitByBody } from '../platform/http/rate-limit.js';
 import { TokenGrants } from './extensions/token-grants.js';
-import { ClientTokenDto, IssuedTokens, RefreshDto, TokenDto } from './token.dto.js';
+import { ClientTokenDto, DelegatedTokens, IssuedTokens, RefreshDto, TokenDto } from './token.dto.js';
 import { OAuthError } from '../platform/errors/oauth-error.js';
 import { BodyReader, UnreadBody } from '../platform/http/parameters/body.js';
 import { bodyLimitsOf } from '../platform/http/parameters/parameter.js';
@@ -169,6 +169,9 @@ export class AuthController {
    * `grant_type=urn:ietf:params:oauth:grant-type:device_code`, `device_code` and `client_id` (RFC 8628 §3.4).
    * All its errors have the status 400.
    *
+   * If the metadata have `protected_resources`, a program that a user lets act for them sends its code, which
+   * begins with `lkc_a.`, or its refresh token, `lka_…`, with `client_id`.
+   *
    * @returns Tokens. Only this answer has the refresh token.
    * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `access_denied`,
    *   `invalid_dpop_proof`
@@ -183,7 +186,7 @@ export class AuthController {
     @RequestOrigin() origin: Origin,
     @Headers('dpop') header?: string,
     @Headers('authorization') authorization?: string,
-  ): Promise<IssuedTokens | RefreshedToken> {
+  ): Promise<IssuedTokens | RefreshedToken | DelegatedTokens> {
     const call = { header, path: '/oauth2/token' } as const;
     if (body instanceof RefreshDto) return this.auth.refresh(body, call, () => origin);
     if (body instanceof ClientTokenDto) return this.clientSignIns.exchange(body, call, origin, authorization);

@@ -90,3 +90,12 @@ export class IssuedTokens extends RefreshedToken {
   /** The user: a UUID. */
   user_id!: string;
 }
+
+/** Answer of POST /oauth2/token to a program that acts for a user. */
+export class DelegatedTokens extends RefreshedToken {
+  /** Only with a code; reusable until it expires. */
+  refresh_token?: string;
+
+  /** What the access token is good for at its API, separated by spaces. */
+  scope!: string;
+}

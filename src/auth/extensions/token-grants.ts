@@ -3,7 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 import type { Origin } from '../../audit/audit-event.js';
 import { decorated, type Decorated } from '../../platform/decorated.js';
 import type { DpopCall } from '../../token/dpop/dpop-proofs.js';
-import type { IssuedTokens } from '../token.dto.js';
+import type { DelegatedTokens, IssuedTokens } from '../token.dto.js';
 
 /** A grant, and the path of its first step, for the metadata of the service (RFC 8414 §2). */
 export interface GrantMetadata {
@@ -25,7 +25,7 @@ export interface GrantCall {
  * A feature's grant at POST /oauth2/token (RFC 6749 §4.5): a provider with the decorator of the same name.
  */
 export interface TokenGrant<Params extends object = object> {
-  issue(params: Params, call: GrantCall): Promise<Omit<IssuedTokens, 'refresh_token' | 'user_id'>>;
+  issue(params: Params, call: GrantCall): Promise<IssuedTokens | DelegatedTokens>;
   /** @returns further members of the service's metadata (RFC 8414 §2) */
   metadata?(): object;
 }
