@@ -47,7 +47,7 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
   },
   unauthorized_client: {
     when: 'A program that acts for a user cannot use this way to a token.',
-    example: 'programs of third parties cannot use the device grant',
+    example: 'programs of third parties cannot use this grant',
   },
   interaction_required: {
     when: 'In a redirect only: a program has asked for an answer without a page.',

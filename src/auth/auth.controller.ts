@@ -137,7 +137,7 @@ export class AuthController {
    *
    * @returns Where to send the user.
    * @returns {302} With `response_type`: to the provider, or with an error to the client.
-   * @throws OAuthError `invalid_client`
+   * @throws OAuthError `invalid_client`, `invalid_target`
    */
   @Get('authorize')
   @RateLimit('authorize')

@@ -63,6 +63,10 @@ export interface AgentTokens {
 /** A program, and the browser of the person whom it asks. */
 export class Agent {
   readonly verifier = randomBytes(32).toString('base64url');
+  /** `Accept-Language`. */
+  language = 'en';
+  /** `Origin` of its forms. */
+  origin: string;
   private readonly cookies = new Map<string, string>();
 
   /** @param browser of another program: the same person at the same computer */
@@ -71,6 +75,7 @@ export class Agent {
     readonly client: { client_id: string; redirect_uris: readonly string[] } = AGENTS.web,
     browser?: Agent,
   ) {
+    this.origin = new URL(url).origin;
     if (browser) this.cookies = browser.cookies;
   }
 
@@ -123,7 +128,12 @@ export class Agent {
 
   post(path: string, form: URLSearchParams): Promise<Response> {
     return this.keep(
-      request(this.url).post(path).set('Cookie', this.cookie).type('form').send(form.toString()),
+      request(this.url)
+        .post(path)
+        .set('Cookie', this.cookie)
+        .set('Origin', this.origin)
+        .type('form')
+        .send(form.toString()),
     );
   }
 
@@ -133,7 +143,8 @@ export class Agent {
       request(origin)
         .get(pathname + search)
         .set('Cookie', this.cookie)
-        .set('Accept', 'text/html'),
+        .set('Accept', 'text/html')
+        .set('Accept-Language', this.language),
     );
   }
 

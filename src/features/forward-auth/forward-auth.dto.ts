@@ -27,7 +27,7 @@ export class ForwardAuthDto {
   })
   acr?: string;
 
-  /** The token is for this API, one of `AGENTS_FILE`: a program acts for the user. */
+  /** The token is for this API, one of `protected_resources` in the metadata: a program acts for the user. */
   @OptionalText({ max: 2048 })
   resource?: string;
 

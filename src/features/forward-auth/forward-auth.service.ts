@@ -63,7 +63,10 @@ export class ForwardAuth {
   private audienceOf({ resource, scope }: ForwardAuthDto): Audience | undefined {
     const audience = this.audiences.find(resource);
     if (resource === undefined ? scope === undefined : audience) return audience;
-    throw new OAuthError('invalid_request', 'resource is missing, or is none of AGENTS_FILE');
+    throw new OAuthError(
+      'invalid_request',
+      'resource is missing, or is none of protected_resources in the metadata',
+    );
   }
 }
 

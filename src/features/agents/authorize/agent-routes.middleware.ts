@@ -45,6 +45,6 @@ export class AgentRoutes implements NestMiddleware {
     const read = await body.read(READER).catch(() => ({})); // refused later
     const { client_id: clientId } = read as { readonly client_id?: unknown };
     if (typeof clientId !== 'string' || !this.clients.isAgent(clientId)) return;
-    throw new OAuthError('unauthorized_client', 'programs of third parties cannot use the device grant');
+    throw new OAuthError('unauthorized_client', 'programs of third parties cannot use this grant');
   }
 }

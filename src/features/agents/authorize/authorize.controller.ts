@@ -46,7 +46,7 @@ export class AgentAuthorizeController {
       if (this.clients.isAgent(clientId) && !this.clients.isAccepted(clientId)) {
         this.refused('invalid_client', `not trusted: ${clientId}`, origin);
         const page = untrustedPage(chooseLanguage(request), new URL(clientId).host);
-        response.status(403).send(renderPage(response, page, ...UNFRAMED));
+        response.status(400).send(renderPage(response, page, ...UNFRAMED));
         return;
       }
       const browser = BrowserSecret.keep(request, response, this.settings.publicUrl);
