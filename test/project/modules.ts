@@ -174,10 +174,6 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'asks providers again about users whose sessions are in use',
     imports: CORE,
   },
-  'features/agents': {
-    contents: 'programs of third parties that act for a user: consent, their tokens, their devices',
-    imports: CORE,
-  },
   'features/device-grant': {
     contents: 'devices without a browser (RFC 8628): their grant, its page, and approval on another device',
     imports: CORE,

@@ -1,6 +1,7 @@
 import type { Feature } from '../../extensions.js';
 import { text } from '../../platform/config/settings/parsers.js';
 import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
 
 const settings = settingRows({
   agentsFile: {
@@ -18,6 +19,11 @@ declare module '../../audit/audit-names.js' {
   interface AuditNames extends Record<'agent_allowed' | 'agent_refused', true> {}
 }
 
+/** Returns the redirect URI of the sign-in before the question. */
+export function agentCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
+  return `${publicUrl}/agents/callback`;
+}
+
 export const agents: Feature = {
   name: 'agents',
   settings,
@@ -25,6 +31,15 @@ export const agents: Feature = {
   isOn: ({ agentsFile }) => agentsFile !== undefined,
   module: async () => ({ module: (await import('./agents.module.js')).AgentsModule }),
   check: async (all) => void (await import('./file/agents-file.js')).readAgentsFile(all),
-  entities: () => import('./clients/used-assertion.entity.js'),
-  migrations: () => import('./migrations/1795910400000-agents.js'),
+  redirectUris: (all) =>
+    all.agentsFile === undefined ? [] : [{ uri: agentCallback(all), isRegistered: false }],
+  entities: async () => ({
+    ...(await import('./clients/used-assertion.entity.js')),
+    ...(await import('./authorize/agent-request.entity.js')),
+    ...(await import('./devices/agent-device.entity.js')),
+  }),
+  migrations: async () => ({
+    ...(await import('./migrations/1795910400000-agents.js')),
+    ...(await import('./migrations/1795910400001-agent-sessions.js')),
+  }),
 };
