@@ -51,7 +51,9 @@ export class ServerMetadata {
   /** Algorithms of `private_key_jwt`, if there are programs with keys. */
   token_endpoint_auth_signing_alg_values_supported?: string[];
 
-  /** If programs may name themselves by the URL of a document (draft-ietf-oauth-client-id-metadata-document). */
+  /**
+   * If programs may name themselves by the URL of a document (draft-ietf-oauth-client-id-metadata-document).
+   */
   client_id_metadata_document_supported?: boolean;
 
   /** What programs may ask for, at all APIs together. */

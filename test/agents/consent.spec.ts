@@ -101,7 +101,7 @@ describe('the question of a program', () => {
     const agent = new Agent(service.url);
     const page = await agent.ask();
     const answers = await Promise.all([agent.answer(page, 'yes'), agent.answer(page, 'no')]);
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect((await agent.answer(page, 'yes')).status).toBe(400);
   });
 
@@ -109,7 +109,7 @@ describe('the question of a program', () => {
     const agent = new Agent(service.url);
     const page = await agent.ask();
     const other = new Agent(service.url);
-    await other.ask(); // it has a cookie of its own
+    await other.ask(); // now it has another cookie
     for (const browser of [other, new Agent(service.url)]) {
       const answered = await browser.answer(page, 'yes');
       expect([answered.status, answered.headers['refresh']]).toEqual([400, undefined]);

@@ -146,8 +146,8 @@ describe('a program that a user has allowed', () => {
       expect((await introspect(key).expect(200)).body).toEqual({ ...expected, ...own, ...claims });
     }
     const other = await new Agent(service.url).allowed({ resource: 'https://other.example' });
-    for (const token of [other.access_token, refresh_token]) {
-      const body = { token, token_type_hint: 'refresh_token' };
+    for (const one of [other.access_token, refresh_token]) {
+      const body = { token: one, token_type_hint: 'refresh_token' };
       expect((await introspect(API_KEY, body).expect(200)).body).toEqual({ active: false });
     }
   });

@@ -69,7 +69,7 @@ export class Agent {
   origin: string;
   private readonly cookies = new Map<string, string>();
 
-  /** @param browser of another program: the same person at the same computer */
+  /** @param browser of another program: one person at one computer */
   constructor(
     private readonly url: string,
     readonly client: { client_id: string; redirect_uris: readonly string[] } = AGENTS.web,
@@ -96,7 +96,7 @@ export class Agent {
     };
     const sent = Object.entries(query).filter(([, value]) => value !== undefined);
     const parameters = new URLSearchParams();
-    for (const [name, value] of sent) for (const one of [value].flat()) parameters.append(name, String(one));
+    for (const [name, value] of sent) for (const one of [value].flat()) parameters.append(name, one);
     return this.get(`/oauth2/authorize?${parameters.toString()}`);
   }
 
@@ -117,7 +117,7 @@ export class Agent {
     return this.follow(await this.authorize(more));
   }
 
-  /** Answers the question. @param scopes ticks; default: those of the page */
+  /** Answers the question. @param scopes ticks; default: all of the page */
   answer(page: Response, answer: 'yes' | 'no', scopes?: readonly string[]): Promise<Response> {
     const read = (name: string): string[] =>
       [...page.text.matchAll(new RegExp(`name="${name}" value="([^"]*)"`, 'g'))].map(([, value]) => value!);

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 
-/** An API that has tokens of its own, which nothing else accepts (RFC 8707). */
+/** An API with separate tokens, which nothing else accepts (RFC 8707). */
 export interface Audience {
   /** `aud` of its tokens. */
   readonly resource: string;

@@ -54,7 +54,7 @@ export class AgentRequest {
   @Column('uuid', { name: 'device_id' })
   deviceId!: string;
 
-  /** Of the person who has signed in; null: nobody yet. */
+  /** Of the person who has signed in; null: not yet signed in. */
   @Index('agent_requests_user_id', { where: 'user_id IS NOT NULL' })
   @Column('uuid', { name: 'user_id', nullable: true })
   userId!: string | null;

@@ -41,7 +41,7 @@ export class AgentRequests {
   async begin(request: NewAgentRequest, browser: BrowserSecret): Promise<string> {
     const id = randomBytes(32).toString('base64url');
     const row = { ...request, ...keyOf(id, browser), expiresAt: seconds(ANSWER_TTL) };
-    await this.dataSource.manager.insert(AgentRequest, row as object);
+    await this.dataSource.manager.insert(AgentRequest, row);
     return id;
   }
 
@@ -62,7 +62,7 @@ export class AgentRequests {
       ...sealed,
       userId,
       expiresAt,
-    } as object);
+    });
     return changed.affected === 1;
   }
 
@@ -98,7 +98,7 @@ export class AgentRequests {
     });
   }
 
-  /** Ends a request whose sign-in has failed. */
+  /** Ends a request after a failed sign-in. */
   async end({ idHash }: AgentRequest): Promise<void> {
     await this.dataSource.manager.delete(AgentRequest, { idHash, codeHash: IsNull() });
   }

@@ -15,7 +15,7 @@ const READER = new BodyReader(bodyLimitsOf(AnyParameters, []));
 
 /**
  * Keeps programs out of the flows that lead to tokens of the application. Their authorization requests, and
- * those of other clients with `resource`, go to the controller of this feature.
+ * requests of other clients with `resource`, go to the controller of this feature.
  */
 @Injectable()
 export class AgentRoutes implements NestMiddleware {

@@ -98,7 +98,7 @@ function readChallenge(request: AgentAuthorizeDto, refuse: Refuse): string {
   throw refuse('invalid_request', 'code_challenge with code_challenge_method=S256 is required');
 }
 
-/** Unknown scopes are left out; those of OpenID Connect count as not sent. */
+/** Unknown scopes are left out; scopes of OpenID Connect count as not sent. */
 function readScope({ scope = '' }: AgentAuthorizeDto, resource: AgentResource, refuse: Refuse): string[] {
   const sent = new Set(scope.split(' ').filter((one) => one !== '' && !UNCOUNTED_SCOPES.has(one)));
   const known =

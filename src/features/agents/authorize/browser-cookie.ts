@@ -3,7 +3,7 @@ import { parseCookie, stringifySetCookie } from 'cookie';
 import type { Request, Response } from 'express';
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
-/** Seconds: a year. A program on the same computer keeps its device as long. */
+/** Seconds: a year. A program on this computer has one device as long. */
 const LIFE = 365 * 86_400;
 
 /** `__Host-` needs TLS; without it (development) the name has no prefix. */
@@ -22,8 +22,8 @@ export class BrowserSecret {
 
   /** Reads or makes the secret, and keeps it for a year from now. */
   static keep(request: Request, response: Response, publicUrl: string): BrowserSecret {
-    const kept = BrowserSecret.read(request, publicUrl);
-    const secret = kept ?? new BrowserSecret(randomBytes(32).toString('base64url'));
+    const known = BrowserSecret.read(request, publicUrl);
+    const secret = known ?? new BrowserSecret(randomBytes(32).toString('base64url'));
     const cookie = stringifySetCookie({
       name: nameOf(publicUrl),
       value: secret.secret,

@@ -54,7 +54,7 @@ export function questionPage(language: Language, question: Question): Page {
   );
 }
 
-/** After the answer: the browser goes on to the program. */
+/** After the answer: the browser continues at the program. */
 export function leavePage(language: Language, { isAllowed, address }: Answered): Page {
   const { texts } = language;
   return page(
@@ -113,7 +113,7 @@ function sentenceFor(tag: string, sentences: Readonly<Record<string, string>>): 
   return sentences[tag] ?? sentences['en']!;
 }
 
-/** @param seconds shown in the largest unit of which there are at least two */
+/** @param seconds shown in the largest unit that fits twice */
 function lengthOf(tag: string, seconds: number): string {
   const units = [
     ['day', 86_400],

@@ -34,7 +34,7 @@ export interface Question {
   readonly lifetime: number;
 }
 
-/** Answer of the person, and where the browser goes with it. */
+/** Answer of the person, and the address for the browser. */
 export interface Answered {
   readonly isAllowed: boolean;
   readonly address: string;

@@ -3,7 +3,7 @@ import { challengeOf } from '../../../provider/adapters/authorization-request.js
 import { agentCallback } from '../agents.feature.js';
 import type { BrowserSecret } from './browser-cookie.js';
 
-/** `client_id` of the question, whose sign-in is that of any OAuth client, to this service itself. */
+/** `client_id` of the question, which is an OAuth client of this service itself. */
 export const QUESTION_CLIENT = 'latchkey-agents';
 
 /** Challenge of the sign-in for a request: only the browser that began can finish it (RFC 7636). */

@@ -13,7 +13,7 @@ const PAGE = 1000;
 export class AgentDevices implements UserLifecycle {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Finds those of some devices of a user that are programs. */
+  /** Finds which of some devices of a user are programs. */
   find(userId: string, deviceIds: readonly string[]): Promise<AgentDevice[]> {
     return this.dataSource.manager.findBy(AgentDevice, { userId, deviceId: In([...deviceIds]) });
   }
@@ -31,7 +31,7 @@ export class AgentDevices implements UserLifecycle {
   async replace(manager: EntityManager, device: AgentDevice): Promise<AgentDevice | null> {
     const { userId, deviceId } = device;
     const before = await manager.findOneBy(AgentDevice, { userId, deviceId });
-    await manager.upsert(AgentDevice, { ...device } as object, ['userId', 'deviceId']);
+    await manager.upsert(AgentDevice, device, ['userId', 'deviceId']);
     return before;
   }
 

@@ -180,7 +180,9 @@ function readResource(
   };
 }
 
-/** As `new URL()` writes it, but for the `/` of a host alone: so clients and verifiers compare equal texts. */
+/**
+ * As `new URL()` writes it, but for the `/` of a host alone: so clients and verifiers compare equal texts.
+ */
 function isIdentifier(text: string, production: boolean): boolean {
   const url = text.length <= 2048 ? parseUrl(text) : undefined;
   if (!url || url.hash !== '' || text.includes('#') || url.username !== '' || url.password !== '')

@@ -1,7 +1,9 @@
 import { InvalidSettings } from '../../../platform/config/settings/invalid-settings.js';
 import { isObject } from '../../../platform/http/parameters/json.js';
 
-/** Reads members of AGENTS_FILE, and collects what is wrong with them. Values are not quoted: some are hashes. */
+/**
+ * Reads members of AGENTS_FILE, and collects what is wrong with them. Values are not quoted: some are hashes.
+ */
 export class FileErrors {
   private readonly lines: string[] = [];
 

@@ -50,7 +50,7 @@ export class AgentCodeGrant implements TokenGrant<AgentCodeDto> {
       ...(await this.redeem(params, authorization)),
     }));
     const { clientId, deviceId, clientName, authentication, browser } = request;
-    // A program without a secret could lose the token to anybody (BINDING).
+    // BINDING: a stolen refresh token must be useless without a key or a secret.
     const isRefreshed = this.settings.binding === 'optional' || proof || authentication.method !== 'none';
     const ttl = isRefreshed ? this.file.sessionTtl : this.settings.accessTokenTtl;
     const now = this.clock.now();

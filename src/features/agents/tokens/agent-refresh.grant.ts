@@ -34,7 +34,7 @@ export class AgentRefreshGrant implements TokenGrant<AgentRefreshDto> {
     };
     const { refresh_token } = params;
     const refreshed = await this.refreshes.refresh({ refresh_token }, dpop, () => origin, find);
-    return { ...refreshed, scope };
+    return Object.assign(refreshed, { scope });
   }
 
   /** @throws OAuthError `invalid_grant`, `invalid_client`, `invalid_target`, `invalid_scope` */
