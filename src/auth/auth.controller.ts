@@ -218,7 +218,7 @@ export class AuthController {
   }
 }
 
-/** The client is no program that a feature knows. */
+/** Error: the client is no program that a feature knows. @public */
 export function notForResource(): OAuthError {
   return new OAuthError('invalid_target', 'this client gets no tokens for a resource');
 }

@@ -63,6 +63,8 @@ describe('GET /oauth2/authorize of a program', () => {
     expect((await cli.ask()).text).toContain('A program on this computer');
     const other = new Agent(service.url, { ...AGENTS.cli, redirect_uris: ['http://localhost:40123/cb'] });
     expect((await other.authorize()).status).toBe(400);
+    const impossible = { redirect_uri: 'http://127.0.0.1:99999/cb' };
+    expect((await new Agent(service.url, AGENTS.cli).authorize(impossible)).status).toBe(400);
   });
 
   it.each(['https://API.example/mcp', 'HTTPS://api.example/mcp/'])(

@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { Agent, agentsFile, AGENTS, AGENTS_CONTENT, API, API_KEY, OTHER_API } from '../support/agents.js';
+import {
+  Agent,
+  BROWSER,
+  agentsFile,
+  AGENTS,
+  AGENTS_CONTENT,
+  API,
+  API_KEY,
+  OTHER_API,
+} from '../support/agents.js';
 import { storedEvents } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { ClientKey } from '../support/dpop.js';
@@ -42,7 +51,11 @@ describe('the session of a program', () => {
     });
     socket.close();
     const { body } = await bearer(service.url, phone.access_token).get('/devices').expect(200);
-    expect(body).toMatchObject({ devices: [{ device_id, device_name: 'Web Agent', signed_in: true }] });
+    expect(body).toMatchObject({
+      devices: [
+        { device_id, device_name: 'Web Agent', signed_in: true, user_agent: BROWSER, browser: 'Firefox 150' },
+      ],
+    });
     const events = (await storedEvents(service.databaseUrl)).filter(({ session_id }) => session_id === sid);
     expect(events).toMatchObject([
       {

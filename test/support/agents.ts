@@ -60,6 +60,9 @@ export interface AgentTokens {
   expires_in: number;
 }
 
+/** User agent of the person's browser. */
+export const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0';
+
 /** A program, and the browser of the person whom it asks. */
 export class Agent {
   readonly verifier = randomBytes(32).toString('base64url');
@@ -131,6 +134,7 @@ export class Agent {
       request(this.url)
         .post(path)
         .set('Cookie', this.cookie)
+        .set('User-Agent', BROWSER)
         .set('Origin', this.origin)
         .type('form')
         .send(form.toString()),
@@ -143,6 +147,7 @@ export class Agent {
       request(origin)
         .get(pathname + search)
         .set('Cookie', this.cookie)
+        .set('User-Agent', BROWSER)
         .set('Accept', 'text/html')
         .set('Accept-Language', this.language),
     );

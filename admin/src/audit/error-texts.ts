@@ -83,8 +83,8 @@ const TEXTS: Readonly<Record<string, ErrorText>> = {
     say: OUR_FAULT,
   },
   invalid_target: {
-    means: 'A program asks for an API that AGENTS_FILE does not name.',
-    say: 'This program cannot be used with our service.',
+    means: 'A program asked for an API that this service does not know, or an application for any API.',
+    say: OUR_FAULT,
   },
   unknown: {
     means: 'The identity provider ended the sign-in without a code.',

@@ -43,7 +43,7 @@ export class Audiences {
   }
 }
 
-/** Returns what is compared of an API's identifier; text that is no URL as it is. */
+/** Returns what is compared of an API's identifier; text that is no URL as it is. @public */
 export function normalizeResource(resource: string): string {
   const parts = /^([a-z][a-z\d+.-]*:\/\/[^/?#]*)([^]*)$/i.exec(resource);
   if (!parts) return resource;

@@ -34,7 +34,7 @@ export interface RefreshParameters {
   readonly idle_for?: unknown;
 }
 
-/** A session that a user has delegated to a program, as a feature knows it. */
+/** A session that a user has delegated to a program, as a feature knows it. @public */
 export interface Delegated {
   readonly delegation: Delegation;
   /** End of the session: seconds since the epoch. */

@@ -8,6 +8,7 @@ import {
 } from '../../../auth/clients/client-request.js';
 import { checkAllowed } from '../../../auth/service-endpoint.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
+import { isHttpUri } from '../../../platform/config/urls/urls.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { programDeviceId } from '../../../platform/http/parameters/uuid.js';
 import { isSameButPort } from '../../../provider/redirect-uris.js';
@@ -38,7 +39,9 @@ export class AgentAuthorizations {
     const { client_id: clientId, redirect_uri: redirectUri, state = null } = request;
     if (clientId === undefined || !this.clients.isAgent(clientId)) throw this.refuseOther(request);
     const client = await this.clients.find(clientId);
-    if (!client.redirectUris.some((one) => one === redirectUri || isSameButPort(one, redirectUri))) {
+    const isKnown = (one: string): boolean =>
+      one === redirectUri || (isHttpUri(redirectUri) && isSameButPort(one, redirectUri));
+    if (!client.redirectUris.some(isKnown)) {
       throw new OAuthError('invalid_request', 'redirect_uri is not one of the client');
     }
     const refuse = (error: ClientError, description: string): ErrorForClient =>

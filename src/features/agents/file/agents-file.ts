@@ -12,6 +12,7 @@ import {
 import type { Settings } from '../../../platform/config/settings/settings.js';
 import { isLoopbackUrl, isRedirectUri, parseUrl } from '../../../platform/config/urls/urls.js';
 import { isObject } from '../../../platform/http/parameters/json.js';
+import { normalizeResource } from '../../../token/access-tokens/audiences.js';
 import { isPlainName } from '../clients/plain-name.js';
 import { FileErrors, isList, isText } from './file-errors.js';
 import { Trust, trustEntry } from './trust.js';
@@ -68,19 +69,13 @@ export class AgentsFile {
     /** Seconds. */
     readonly sessionTtl: number,
   ) {
-    this.byIdentifier = new Map(resources.map((one) => [toCompared(one.resource), one]));
+    this.byIdentifier = new Map(resources.map((one) => [normalizeResource(one.resource), one]));
   }
 
   /** Finds an API: scheme and host without case, one trailing `/` alike. */
   findResource(identifier: string): AgentResource | undefined {
-    return this.byIdentifier.get(toCompared(identifier));
+    return this.byIdentifier.get(normalizeResource(identifier));
   }
-}
-
-/** Returns a form of an identifier that is equal for equal ones. */
-export function toCompared(identifier: string): string {
-  const [, origin = '', rest = identifier] = /^([^/?#]+:\/\/[^/?#]+)(.*)$/s.exec(identifier) ?? [];
-  return origin.toLowerCase() + rest.replace(/\/$/, '');
 }
 
 type Used = Pick<Settings, 'agentsFile' | 'publicUrl' | 'refreshTokenTtl' | 'production'>;
@@ -115,7 +110,7 @@ export function parseAgentsFile(json: string, settings: Omit<Used, 'agentsFile'>
   errors.unique(
     'resources',
     'resource',
-    resources.map(({ resource }) => toCompared(resource)),
+    resources.map(({ resource }) => normalizeResource(resource)),
   );
   const trust = errors
     .list('trust', root['trust'] ?? [])
@@ -152,7 +147,7 @@ function readResource(
     `an https URL without fragment and user info, as browsers write it${production ? '' : '; or http on loopback'}`,
     (value) => isIdentifier(value, production),
   );
-  if (toCompared(resource) === toCompared(publicUrl)) {
+  if (normalizeResource(resource) === normalizeResource(publicUrl)) {
     errors.add(`${at}.resource`, 'another URL than PUBLIC_URL, which the tokens of your application are for');
   }
   const scopes = readScopes(errors, `${at}.scopes`, one['scopes']);

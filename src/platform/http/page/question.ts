@@ -52,7 +52,7 @@ export function requireOwnForm({ headers }: Request, publicUrl: string): void {
   throw new OAuthError('invalid_request', 'the form is of another site');
 }
 
-/** Language of a page, and its texts. */
+/** Language of a page, and its texts. @public */
 export interface PageLanguage<Texts> {
   readonly tag: string;
   readonly texts: Texts;
