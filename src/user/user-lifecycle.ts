@@ -16,6 +16,11 @@ export interface UserStates {}
 /** Search for users, whose alias is `user`. */
 export type UserQuery = SelectQueryBuilder<User>;
 
+export interface DeviceKey {
+  readonly userId: string;
+  readonly deviceId: string;
+}
+
 /** Right of a service key that a user can have. */
 export type UserRight = 'users' | 'support';
 
@@ -31,6 +36,8 @@ export interface UserLifecycle {
    * @returns true: sign-ins of a removed user must stay refused
    */
   removed?(manager: EntityManager, userId: string): Promise<boolean | void>;
+  /** A device of the user is removed. */
+  deviceRemoved?(manager: EntityManager, device: DeviceKey): Promise<void>;
   /** Somebody lets the user sign in. @returns true: the feature had refused that */
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
@@ -69,6 +76,10 @@ export class UserLifecycles implements OnModuleInit {
     let staysRefused = false;
     for (const one of this.all) if (await one.removed?.(manager, userId)) staysRefused = true;
     return staysRefused;
+  }
+
+  async deviceRemoved(manager: EntityManager, device: DeviceKey): Promise<void> {
+    for (const one of this.all) await one.deviceRemoved?.(manager, device);
   }
 
   /** @returns whether a feature had refused sign-ins */
