@@ -90,6 +90,7 @@ export {
   UserLifecycle,
   type ClaimedUser,
   type DeviceKey,
+  type DeviceStates,
   type UserQuery,
   type UserStates,
 } from './user/user-lifecycle.js';

@@ -1,8 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, In, type EntityManager } from 'typeorm';
-import { UserLifecycle, type DeviceKey } from '../../../extensions.js';
+import { UserLifecycle, type DeviceKey, type DeviceStates } from '../../../extensions.js';
+import { isOfProgram } from '../../../platform/http/parameters/uuid.js';
 import { hasSessionOf, type SessionKey } from '../../../token/sessions/session.store.js';
 import { AgentDevice } from './agent-device.entity.js';
+
+declare module '../../../user/user-lifecycle.js' {
+  interface DeviceStates {
+    /** `DeviceView.agent`. */
+    readonly agent?: {
+      readonly client_id: string;
+      readonly client_name: string;
+      readonly resource: string;
+      readonly scope: string;
+      readonly allowed_at: Date;
+    };
+  }
+}
 
 /** Rows of one reading. */
 const PAGE = 1000;
@@ -13,9 +27,22 @@ const PAGE = 1000;
 export class AgentDevices implements UserLifecycle {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Finds which of some devices of a user are programs. */
-  find(userId: string, deviceIds: readonly string[]): Promise<AgentDevice[]> {
-    return this.dataSource.manager.findBy(AgentDevice, { userId, deviceId: In([...deviceIds]) });
+  /** Reads the table only for devices with ids of programs. */
+  async describeDevices(
+    userId: string,
+    deviceIds: readonly string[],
+  ): Promise<ReadonlyMap<string, DeviceStates>> {
+    const ofPrograms = deviceIds.filter(isOfProgram);
+    if (ofPrograms.length === 0) return new Map();
+    const found = await this.dataSource.manager.findBy(AgentDevice, { userId, deviceId: In(ofPrograms) });
+    return new Map(
+      found.map(({ deviceId, clientId, clientName, resource, scope, allowedAt }) => [
+        deviceId,
+        {
+          agent: { client_id: clientId, client_name: clientName, resource, scope, allowed_at: allowedAt },
+        },
+      ]),
+    );
   }
 
   /**
