@@ -1,15 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import {
-  Agent,
-  BROWSER,
-  agentsFile,
-  AGENTS,
-  AGENTS_CONTENT,
-  API,
-  API_KEY,
-  OTHER_API,
-} from '../support/agents.js';
+import { Agent, BROWSER, agentsFile, AGENTS, AGENTS_CONTENT, API, API_KEY, OTHER_API } from './agent.js';
 import { storedEvents } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { ClientKey } from '../support/dpop.js';
