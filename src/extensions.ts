@@ -86,4 +86,10 @@ export type {
   Verified,
 } from './auth/extensions/sign-in-steps.js';
 export { TokenGrant, type GrantCall } from './auth/extensions/token-grants.js';
-export { UserLifecycle, type ClaimedUser, type DeviceKey, type UserQuery, type UserStates } from './user/user-lifecycle.js';
+export {
+  UserLifecycle,
+  type ClaimedUser,
+  type DeviceKey,
+  type UserQuery,
+  type UserStates,
+} from './user/user-lifecycle.js';

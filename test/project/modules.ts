@@ -167,7 +167,8 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     imports: CORE,
   },
   'features/agents': {
-    contents: 'programs of third parties that act for a user: consent, and tokens for one API (`AGENTS_FILE`)',
+    contents:
+      'programs of third parties that act for a user: consent, and tokens for one API (`AGENTS_FILE`)',
     imports: CORE,
   },
   'features/recheck': {

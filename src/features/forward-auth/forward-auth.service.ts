@@ -80,7 +80,7 @@ function ofProgram({ session, username, email, claims: token }: VerifiedToken, {
   };
 }
 
-/** @throws OAuthError `insufficient_scope` with the scopes that are there and those that are missing */
+/** @throws OAuthError `insufficient_scope` with all scopes to ask for: granted and missing ones */
 function requireScope({ scope }: ForwardAuthDto, token: { readonly scope?: string }): void {
   const granted = (token.scope ?? '').split(' ').filter((one) => one !== '');
   const missing = (scope?.split(' ') ?? []).filter((one) => !granted.includes(one));

@@ -17,7 +17,7 @@ export interface AgentClient {
   readonly authentication: StoredAuthentication;
 }
 
-/** Programs of third parties: those of AGENTS_FILE, and those that publish a document. */
+/** Programs of third parties: AGENTS_FILE names them, or they publish a document. */
 @Injectable()
 export class AgentClients {
   constructor(

@@ -6,8 +6,8 @@ import { toPlainName } from './plain-name.js';
 const MOST_REDIRECT_URIS = 20;
 const LONGEST_URI = 2048;
 
-/** Where the keys of a program come from. */
-export type KeySource = { readonly jwks: JSONWebKeySet } | { readonly jwksUri: string };
+/** Source of the keys of a program. */
+type KeySource = { readonly jwks: JSONWebKeySet } | { readonly jwksUri: string };
 
 /** A client ID metadata document (draft-ietf-oauth-client-id-metadata-document §4.1). */
 export interface ClientDocument {

@@ -10,10 +10,10 @@ const TIMEOUT_MS = 3000;
 const LONGEST = 5 * 1024;
 const [LEAST_LIFE_MS, MOST_LIFE_MS] = [300_000, 86_400_000];
 const FAILURE_LIFE_MS = 60_000;
-const MOST_KEPT = 1000;
+const MOST_CACHED = 1000;
 const [MOST_AT_HOST, MOST_AT_ONCE] = [4, 20];
 
-interface Kept {
+interface Cached {
   readonly until: number;
   /** The last content that could be used, and when it was read. */
   readonly good?: { readonly content: unknown; readonly readAt: number };
@@ -34,8 +34,8 @@ export interface Dated<T> {
 export class ClientDocuments implements OnApplicationShutdown {
   private readonly http: ForeignHttp;
   /** By URL; the first was used least recently. */
-  private readonly kept = new Map<string, Kept>();
-  private readonly running = new Map<string, Promise<Kept>>();
+  private readonly cached = new Map<string, Cached>();
+  private readonly running = new Map<string, Promise<Cached>>();
 
   constructor(@Inject(SETTINGS) private readonly settings: Pick<Settings, 'production'>) {
     const reach = settings.production ? 'internet' : 'loopback';
@@ -57,18 +57,18 @@ export class ClientDocuments implements OnApplicationShutdown {
     return this.contentOf(await this.lookForKeys(jwksUri));
   }
 
-  /** Finds keys; those that were read in the last day, if there are no newer ones. @throws as `find` */
+  /** Finds keys, or without newer ones the keys of the last day. @throws as `find` */
   async findRecentKeys(jwksUri: string): Promise<Dated<JSONWebKeySet>> {
-    const kept = await this.lookForKeys(jwksUri);
-    const isRecent = kept.good !== undefined && kept.good.readAt > Date.now() - MOST_LIFE_MS;
-    return this.contentOf(isRecent ? { ...kept, failure: undefined } : kept);
+    const cached = await this.lookForKeys(jwksUri);
+    const isRecent = cached.good !== undefined && cached.good.readAt > Date.now() - MOST_LIFE_MS;
+    return this.contentOf(isRecent ? { ...cached, failure: undefined } : cached);
   }
 
-  private lookForKeys(jwksUri: string): Promise<Kept> {
+  private lookForKeys(jwksUri: string): Promise<Cached> {
     return this.look(jwksUri, ['application/json', 'application/jwk-set+json'], readKeySet);
   }
 
-  private contentOf<T>({ good, failure }: Partial<Kept>): Dated<T> {
+  private contentOf<T>({ good, failure }: Partial<Cached>): Dated<T> {
     if (failure || !good) throw failure;
     return good as Dated<T>;
   }
@@ -77,16 +77,16 @@ export class ClientDocuments implements OnApplicationShutdown {
     url: string,
     types: readonly string[],
     read: (content: unknown) => unknown,
-  ): Promise<Kept> {
-    const kept = this.kept.get(url);
-    if (kept && kept.until > Date.now()) {
-      this.keep(url, kept);
-      return kept;
+  ): Promise<Cached> {
+    const cached = this.cached.get(url);
+    if (cached && cached.until > Date.now()) {
+      this.keep(url, cached);
+      return cached;
     }
     const running = this.running.get(url);
     if (running) return running;
     this.checkLoad(url);
-    const fetched = this.fetch(url, types, read, kept).finally(() => this.running.delete(url));
+    const fetched = this.fetch(url, types, read, cached).finally(() => this.running.delete(url));
     this.running.set(url, fetched);
     return fetched;
   }
@@ -95,21 +95,21 @@ export class ClientDocuments implements OnApplicationShutdown {
     url: string,
     types: readonly string[],
     read: (content: unknown) => unknown,
-    before: Kept | undefined,
-  ): Promise<Kept> {
-    let kept: Kept;
+    before: Cached | undefined,
+  ): Promise<Cached> {
+    let cached: Cached;
     try {
-      kept = await this.request(url, types, read);
+      cached = await this.request(url, types, read);
     } catch (cause) {
       const reason = `${url}: ${cause instanceof Error ? cause.message : 'unknown error'}`;
       const failure = new OAuthError('invalid_client', 'the document of the client cannot be used', {
         reason,
         cause,
       });
-      kept = { ...before, until: Date.now() + FAILURE_LIFE_MS, failure };
+      cached = { ...before, until: Date.now() + FAILURE_LIFE_MS, failure };
     }
-    this.keep(url, kept);
-    return kept;
+    this.keep(url, cached);
+    return cached;
   }
 
   /** @throws OAuthError 503 if as many documents as may be are being fetched, in all or from this host */
@@ -127,7 +127,7 @@ export class ClientDocuments implements OnApplicationShutdown {
     url: string,
     types: readonly string[],
     read: (content: unknown) => unknown,
-  ): Promise<Kept> {
+  ): Promise<Cached> {
     this.checkAddress(url);
     const headers = { Accept: types.join(', '), 'Accept-Encoding': 'identity', 'User-Agent': 'Latchkey' };
     const { status, contentType, cacheControl, body } = await this.http.get(url, headers);
@@ -149,10 +149,10 @@ export class ClientDocuments implements OnApplicationShutdown {
     throw new UnusableDocument('the address is not https at port 443');
   }
 
-  private keep(url: string, kept: Kept): void {
-    this.kept.delete(url);
-    if (this.kept.size >= MOST_KEPT) this.kept.delete(this.kept.keys().next().value!);
-    this.kept.set(url, kept);
+  private keep(url: string, cached: Cached): void {
+    this.cached.delete(url);
+    if (this.cached.size >= MOST_CACHED) this.cached.delete(this.cached.keys().next().value!);
+    this.cached.set(url, cached);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Characters of a name, counted as people see them. */
 const LONGEST = 80;
 /**
- * Control and direction characters (U+202E turns text around), line separators, and what nobody sees. Joiners
+ * Control and direction characters (U+202E turns text around), line separators, and invisible ones. Joiners
  * stay: Persian words and emoji need them.
  */
 const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;

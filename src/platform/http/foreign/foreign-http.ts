@@ -49,9 +49,8 @@ export interface ForeignCalls {
 }
 
 /**
- * The HTTP client for addresses that the service did not choose: those of webhooks, of the admission service,
- * of programs of third parties. No redirects, no proxy, nothing unpacked, no private networks unless they are
- * allowed (docs/webhooks.md#private-networks).
+ * The HTTP client for addresses that operators or third parties have chosen. No redirects, no proxy, nothing
+ * unpacked, no private networks unless they are allowed (docs/webhooks.md#private-networks).
  */
 export class ForeignHttp {
   private agent?: Undici.Agent;
