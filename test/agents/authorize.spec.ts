@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { Agent, agentsFile, AGENTS, AGENTS_CONTENT, answerOf, API } from '../support/agents.js';
+import { Agent, agentsFile, AGENTS, AGENTS_CONTENT, answerOf, API } from './agent.js';
 import { eventsOf } from '../support/audit.js';
 import { SERVICE_KEY } from '../support/service.js';
 import { StockClient } from '../support/stock-client.js';

@@ -1,4 +1,4 @@
-import { Agent, agentsFile, AGENTS, AGENTS_CONTENT, answerOf } from '../support/agents.js';
+import { Agent, agentsFile, AGENTS, AGENTS_CONTENT, answerOf } from './agent.js';
 import { eventsOf } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { useService } from '../support/use.js';

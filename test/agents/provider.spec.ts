@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { Agent, agentsFile, type AgentTokens } from '../support/agents.js';
+import { Agent, agentsFile, type AgentTokens } from './agent.js';
 import { makeLogoutToken } from '../support/forged-tokens.js';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { SERVICE_KEY, startTestService } from '../support/service.js';

@@ -1,15 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import request from 'supertest';
-import {
-  Agent,
-  BROWSER,
-  agentsFile,
-  AGENTS,
-  AGENTS_CONTENT,
-  API,
-  API_KEY,
-  OTHER_API,
-} from '../support/agents.js';
+import { Agent, BROWSER, agentsFile, AGENTS, AGENTS_CONTENT, API, API_KEY, OTHER_API } from './agent.js';
 import { storedEvents } from '../support/audit.js';
 import { query } from '../support/database.js';
 import { ClientKey } from '../support/dpop.js';
@@ -74,12 +65,11 @@ describe('the session of a program', () => {
     const redeemed = (await agent.redeem(await agent.code()).expect(200)).body;
     expect(redeemed.refresh_token_expires_in).toBe(86_400);
     expect(redeemed.idle_expires_in).toBeUndefined();
-    const [row] = await sql('SELECT idle_ends_at FROM refresh_tokens WHERE session_id = $1', [
-      sidOf(redeemed),
-    ]);
-    expect(row).toEqual({ idle_ends_at: null });
     const refreshed = (await agent.refresh(redeemed).expect(200)).body;
     expect(refreshed.idle_expires_in).toBeUndefined();
+    const find = 'SELECT idle_ends_at, token_hash FROM refresh_tokens WHERE session_id = $1';
+    const token_hash = createHash('sha256').update(`agent\0${redeemed.refresh_token}`).digest();
+    expect(await sql(find, [sidOf(redeemed)])).toEqual([{ idle_ends_at: null, token_hash }]);
     await sql(`UPDATE agent_devices SET ends_at = now() + interval '100 s' WHERE session_id = $1`, [
       sidOf(redeemed),
     ]);
@@ -114,7 +104,13 @@ describe('the session of a program', () => {
       true,
       true,
     ]);
-    await new Agent(service.url).allowed();
+    const programs = [tokens];
+    for (const more of [{}, { resource: OTHER_API }, {}]) {
+      programs.push(await new Agent(service.url, AGENTS.cli).allowed(more));
+    }
+    expect(await Promise.all(programs.map(({ access_token }) => isActive(access_token)))).toEqual(
+      programs.map(() => true),
+    );
     expect(await isActive(phones[1]!.access_token)).toBe(true);
   });
 
@@ -255,6 +251,10 @@ describe('the session of a program', () => {
     const code = await agent.code();
     const url = `${service.url}/oauth2/token`;
     const tokens = (await agent.redeem(code).set('DPoP', key.proof(url)).expect(200)).body;
+    const parts = [Buffer.from('agent\0'), key.thumbprint, Buffer.from(tokens.refresh_token)];
+    const token_hash = createHash('sha256').update(Buffer.concat(parts)).digest();
+    const find = 'SELECT token_hash FROM refresh_tokens WHERE session_id = $1';
+    expect(await sql(find, [sidOf(tokens)])).toEqual([{ token_hash }]);
     expect((await agent.refresh(tokens).expect(400)).body).toMatchObject({ error: 'invalid_dpop_proof' });
     await agent.refresh(tokens).set('DPoP', new ClientKey().proof(url)).expect(400);
     await agent.refresh(tokens).set('DPoP', key.proof(url)).expect(200);

@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { SERVICE_KEY } from '../support/service.js';
-import { Agent, AGENT_SECRET, agentsFile, AGENTS, API, API_KEY } from '../support/agents.js';
+import { Agent, AGENT_SECRET, agentsFile, AGENTS, API, API_KEY } from './agent.js';
 import { bearer, claimsOf } from '../support/sign-in.js';
 import { useService } from '../support/use.js';
 import { use } from '../support/use.js';

@@ -1,8 +1,10 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Express } from 'express';
 import request from 'supertest';
 import { KeyRing, signJwt } from '../../src/token/keys/key-ring.js';
-import { agentsFile } from '../support/agents.js';
 import { manyAtOnce } from '../support/crowd.js';
 import { DIRECTORY_ENV } from '../support/directory.js';
 import { query } from '../support/database.js';
@@ -125,6 +127,14 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'POST /providers/corp/signals': 'public',
   'POST /providers/corp/global-token-revocation': 'provider',
 };
+
+/** @returns path of a file with one API */
+function agentsFile(): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'access-')), 'agents.json');
+  const api = { resource: 'https://api.example', name: 'API', scopes: { read: 'Read' } };
+  writeFileSync(path, JSON.stringify({ resources: [api] }));
+  return path;
+}
 
 describe('who may call what', () => {
   /** Access tokens by login. */
