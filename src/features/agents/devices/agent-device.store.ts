@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, type EntityManager } from 'typeorm';
+import { DataSource, In, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { UserLifecycle, type DeviceKey, type DeviceStates } from '../../../extensions.js';
 import { isOfProgram } from '../../../platform/http/parameters/uuid.js';
 import { hasSessionOf, type SessionKey } from '../../../token/sessions/session.store.js';
@@ -16,6 +16,13 @@ declare module '../../../user/user-lifecycle.js' {
       readonly allowed_at: Date;
     };
   }
+}
+
+/** Which programs; `resource`, `scope` absent: any. */
+export interface ProgramKind {
+  readonly clientId: string;
+  readonly resource?: string | undefined;
+  readonly scope?: string;
 }
 
 /** Rows of one reading. */
@@ -72,11 +79,16 @@ export class AgentDevices implements UserLifecycle {
       .getRawMany();
   }
 
-  /** Finds some programs with live sessions. @param kind `resource`, `scope` absent: any */
-  findLive(
-    { clientId, resource, scope }: { clientId: string; resource?: string | undefined; scope?: string },
-    most = PAGE,
-  ): Promise<AgentDevice[]> {
+  /** Finds some programs with live sessions. */
+  findLive(kind: ProgramKind): Promise<AgentDevice[]> {
+    return this.live(kind).limit(PAGE).getMany();
+  }
+
+  countLive(kind: ProgramKind): Promise<number> {
+    return this.live(kind).getCount();
+  }
+
+  private live({ clientId, resource, scope }: ProgramKind): SelectQueryBuilder<AgentDevice> {
     const where = {
       clientId,
       ...(resource !== undefined && { resource }),
@@ -85,9 +97,7 @@ export class AgentDevices implements UserLifecycle {
     return this.dataSource.manager
       .createQueryBuilder(AgentDevice, 'agent_devices')
       .where(where)
-      .andWhere(`ends_at > now() AND ${hasSessionOf('agent_devices')}`)
-      .limit(most)
-      .getMany();
+      .andWhere(`ends_at > now() AND ${hasSessionOf('agent_devices')}`);
   }
 
   async deviceRemoved(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<void> {
