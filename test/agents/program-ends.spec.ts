@@ -67,10 +67,16 @@ describe('a program that was found out', () => {
     const { user_id } = phone;
     await multiply(user_id);
     const began = performance.now();
-    const { body } = await signOut({ client_id: 'web-agent' }).expect(200);
+    let [sessions, remaining] = [0, USERS];
+    while (remaining > 0) {
+      const { body } = await signOut({ client_id: 'web-agent' }).expect(200);
+      expect(body).toEqual({ sessions: expect.any(Number), remaining: remaining - body.sessions });
+      ({ remaining } = body);
+      sessions += body.sessions;
+    }
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     if (process.env['PROGRAM_USERS']) process.stdout.write(`${USERS} sessions of a program: ${seconds} s\n`);
-    expect(body).toEqual({ sessions: USERS, remaining: 0 });
+    expect(sessions).toBe(USERS);
     expect((await signOut({ client_id: 'web-agent' }).expect(200)).body).toEqual({
       sessions: 0,
       remaining: 0,
