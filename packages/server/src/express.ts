@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LatchkeyError } from './latchkey-error.js';
+import { metadataMiddleware, type ProtectedResourceOptions } from './protected-resource.js';
 import * as requirements from './requirements.js';
 import type { Sessions } from './session/sessions.js';
 import type { Claims } from './token/token-signature.js';
-import type { Authenticator } from './verifier.js';
+import type { Authenticator, Verifier } from './verifier.js';
 
 declare global {
   namespace Express {
@@ -56,6 +57,32 @@ export function requireRole(...roles: Parameters<typeof requirements.requireRole
  */
 export function requireClaim(...claim: Parameters<typeof requirements.requireClaim>): Middleware {
   return check(requirements.requireClaim(...claim));
+}
+
+/**
+ * Creates a middleware for Express that lets in programs with all of the scopes, and the application's own pages, after `authenticate()`; others
+ * get 403 with the scopes to ask for.
+ *
+ * @example
+ * app.get('/mcp/orders', requireScope('orders:read'), listOrders);
+ */
+export function requireScope(...scopes: Parameters<typeof requirements.requireScope>): Middleware {
+  return check(requirements.requireScope(...scopes));
+}
+
+/**
+ * Creates a middleware for Express that declares an API for programs of third parties, and answers requests for its metadata (RFC 9728). It comes
+ * before `authenticate()`, for all paths.
+ *
+ * @example
+ * app.use(protectedResource(latchkey, { resource: 'https://api.example.com/mcp', scopes: ['orders:read'] }));
+ * app.use('/mcp', authenticate(latchkey));
+ */
+export function protectedResource(
+  verifier: Pick<Verifier, 'protectedResource'>,
+  options: ProtectedResourceOptions,
+): (request: IncomingMessage, response: ServerResponse, next: () => void) => void {
+  return metadataMiddleware(verifier.protectedResource(options));
 }
 
 /**

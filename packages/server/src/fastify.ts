@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LatchkeyError } from './latchkey-error.js';
+import { METADATA_HEADERS, type ProtectedResourceOptions } from './protected-resource.js';
 import * as requirements from './requirements.js';
 import type { Claims } from './token/token-signature.js';
-import type { Authenticator } from './verifier.js';
+import type { Authenticator, Verifier } from './verifier.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -51,6 +52,38 @@ export function requireRole(...roles: Parameters<typeof requirements.requireRole
  */
 export function requireClaim(...claim: Parameters<typeof requirements.requireClaim>): Hook {
   return check(requirements.requireClaim(...claim));
+}
+
+/**
+ * Creates a hook for Fastify that lets in programs with all of the scopes, and the application's own pages, after `authenticate()`; others get 403
+ * with the scopes to ask for.
+ *
+ * @example
+ * app.get('/mcp/orders', { onRequest: requireScope('orders:read') }, listOrders);
+ */
+export function requireScope(...scopes: Parameters<typeof requirements.requireScope>): Hook {
+  return check(requirements.requireScope(...scopes));
+}
+
+/**
+ * Creates a hook for Fastify that declares an API for programs of third parties, and answers requests for its metadata (RFC 9728). It comes
+ * before `authenticate()`, for all paths.
+ *
+ * @example
+ * app.addHook('onRequest', protectedResource(latchkey, { resource: 'https://api.example.com/mcp', scopes: ['orders:read'] }));
+ */
+export function protectedResource(
+  verifier: Pick<Verifier, 'protectedResource'>,
+  options: ProtectedResourceOptions,
+): Hook {
+  const resource = verifier.protectedResource(options);
+  // oxlint-disable-next-line typescript/require-await -- a hook without a promise needs a callback
+  return async ({ method, url }, reply) => {
+    // If the client has hung up, the next hook runs: no path of the metadata has a handler.
+    if (resource.isMetadata(method, url.replace(/\?.*/s, '')))
+      return reply.headers(METADATA_HEADERS).send(resource.metadata);
+    return undefined;
+  };
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { MiddlewareHandler } from 'hono';
 import { LatchkeyError } from './latchkey-error.js';
+import type { ProtectedResourceOptions } from './protected-resource.js';
 import * as requirements from './requirements.js';
 import type { Claims } from './token/token-signature.js';
-import type { Authenticator } from './verifier.js';
+import type { Authenticator, Verifier } from './verifier.js';
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -48,6 +49,33 @@ export function requireRole(...roles: Parameters<typeof requirements.requireRole
  */
 export function requireClaim(...claim: Parameters<typeof requirements.requireClaim>): MiddlewareHandler {
   return check(requirements.requireClaim(...claim));
+}
+
+/**
+ * Creates a middleware for Hono that lets in programs with all of the scopes, and the application's own pages, after `authenticate()`; others get
+ * 403 with the scopes to ask for.
+ *
+ * @example
+ * app.use('/mcp/orders', requireScope('orders:read'));
+ */
+export function requireScope(...scopes: Parameters<typeof requirements.requireScope>): MiddlewareHandler {
+  return check(requirements.requireScope(...scopes));
+}
+
+/**
+ * Creates a middleware for Hono that declares an API for programs of third parties, and answers requests for its metadata (RFC 9728). It comes
+ * before `authenticate()`, for all paths.
+ *
+ * @example
+ * app.use(protectedResource(latchkey, { resource: 'https://api.example.com/mcp', scopes: ['orders:read'] }));
+ * app.use('/mcp', authenticate(latchkey));
+ */
+export function protectedResource(
+  verifier: Pick<Verifier, 'protectedResource'>,
+  options: ProtectedResourceOptions,
+): MiddlewareHandler {
+  const resource = verifier.protectedResource(options);
+  return async (context, next) => resource.handle(context.req.raw) ?? next();
 }
 
 /**

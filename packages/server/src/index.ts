@@ -32,10 +32,12 @@ export type { NewUser, UserQuery, Users, UserToSignOut } from './calls/users.js'
 export type { AuditStreamEvent } from './feed/audit-stream.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type { VerifierOptions, WhenAway } from './options.js';
+export type { ProtectedResource, ProtectedResourceOptions } from './protected-resource.js';
 export {
   requireClaim,
   requireRecentAuth,
   requireRole,
+  requireScope,
   type RecentAuth,
   type Requirement,
 } from './requirements.js';

@@ -1,7 +1,8 @@
 /**
  * Code of an error:
  * - `invalid_token` (401): the token is missing, malformed, forged or expired, or its session has ended
- * - `insufficient_scope` (403): the user lacks the role or the claim that `requireRole()` or `requireClaim()` asks for
+ * - `insufficient_scope` (403): the user lacks the role or the claim that `requireRole()` or `requireClaim()` asks for, or the program
+ *   the scope of `requireScope()`
  * - `insufficient_user_authentication` (401): the user has to sign in again, as `requireRecentAuth()` asks for (RFC 9470)
  * - `temporarily_unavailable` (503): the service could not be reached; the token may be valid
  * - `service_key_refused` (500): the service does not know the `serviceKey`, or the key lacks the right that the call needs
@@ -56,6 +57,12 @@ export class LatchkeyError extends Error {
   toResponse(): Response {
     return Response.json(this.body, { status: this.status, headers: this.headers });
   }
+}
+
+/** Returns a `WWW-Authenticate` (RFC 6750 §3). Values are of this package, or were checked to have no quotes. */
+export function bearerChallenge(parameters: Readonly<Record<string, string | number>>): string {
+  const all = Object.entries(parameters).map(([name, value]) => `${name}="${value}"`);
+  return ['Bearer', all.join(', ')].join(all.length > 0 ? ' ' : '');
 }
 
 /** @param presented whether there was a token: without one, RFC 6750 §3.1 wants no error attribute */

@@ -1,13 +1,16 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { invalidToken, LatchkeyError } from './latchkey-error.js';
+import { metadataMiddleware, type ProtectedResourceOptions } from './protected-resource.js';
 import {
   requireClaim,
   requireRecentAuth,
   requireRole,
+  requireScope,
   type RecentAuth,
   type Requirement,
 } from './requirements.js';
 import type { WithHeaders } from './token/bearer.js';
-import type { Authenticator } from './verifier.js';
+import type { Authenticator, Verifier } from './verifier.js';
 
 /** The part of Nest's `ExecutionContext` that the guard reads. */
 interface Context {
@@ -85,6 +88,31 @@ export function RequireClaim(...claim: Parameters<typeof requireClaim>): Decorat
 }
 
 /**
+ * Lets in programs with all of the scopes, and the application's own pages; otherwise like `@Roles()`, with the scopes to ask for.
+ *
+ * @example
+ * @RequireScope('orders:read')
+ * @Get('orders')
+ * list() {}
+ */
+export function RequireScope(...scopes: Parameters<typeof requireScope>): Decorator {
+  return requiring(requireScope(...scopes));
+}
+
+/**
+ * Creates a middleware of the application that declares an API for programs of third parties, and answers requests for its metadata (RFC 9728).
+ *
+ * @example
+ * app.use(protectedResource(latchkey, { resource: 'https://api.example.com/mcp', scopes: ['orders:read'] }));
+ */
+export function protectedResource(
+  verifier: Pick<Verifier, 'protectedResource'>,
+  options: ProtectedResourceOptions,
+): (request: IncomingMessage, response: ServerResponse, next: () => void) => void {
+  return metadataMiddleware(verifier.protectedResource(options));
+}
+
+/**
  * Lets in users who authenticated not long ago or in a certain way (RFC 9470); otherwise like `@Roles()`.
  *
  * @example
@@ -113,8 +141,8 @@ function requirementsOf(context: Context): readonly Requirement[] {
 
 /**
  * Creates a guard for NestJS: it sets `claims` of the request (Express, Fastify, GraphQL) or of a gateway's `client.data`, or throws
- * an exception with the answer. It rejects every other context, and users without the claims that `@Roles()`, `@RequireClaim()` and
- * `@RequireRecentAuth()` ask for.
+ * an exception with the answer. It rejects every other context, and users without the claims that `@Roles()`, `@RequireClaim()`,
+ * `@RequireScope()` and `@RequireRecentAuth()` ask for.
  * @param HttpException of `@nestjs/common`: the application's own class, so that its filters recognise it
  * @param WsException of `@nestjs/websockets`, for gateways: Nest sends its body to the client, and hides other exceptions
  *

@@ -5,6 +5,11 @@ export type WhenAway = 'introspect' | 'accept' | 'refuse';
 export interface VerifierOptions {
   /** The service's `PUBLIC_URL`, e.g. `https://id.example.com`: issuer and audience of its tokens. */
   issuer: string;
+  /**
+   * Which tokens are accepted, if programs of third parties act for your users: those for this `resource` of `AGENTS_FILE`, or for one of a
+   * list. An API that your own pages call, too, names `issuer` as well. Default: `issuer` alone, which refuses tokens of such programs.
+   */
+  audience?: string | readonly string[];
   /** Address of the service, if it is not reached at `issuer`: e.g. `http://latchkey:3000` inside a cluster. */
   url?: string;
   /**
@@ -25,6 +30,8 @@ export interface VerifierOptions {
 
 export interface Settings {
   readonly issuer: string;
+  /** Each origin with and without a slash. */
+  readonly audience: readonly string[];
   /** Without a slash at the end. */
   readonly url: string;
   readonly serviceKey: string | undefined;
@@ -36,6 +43,7 @@ export interface Settings {
 /** All names. */
 export const OPTIONS = {
   issuer: true,
+  audience: true,
   url: true,
   serviceKey: true,
   whenAway: true,
@@ -63,6 +71,7 @@ export function readOptions(options: VerifierOptions): Settings {
     throw new TypeError('serviceKey must be printable ASCII without spaces');
   return {
     issuer,
+    audience: 'audience' in options ? readAudience(options.audience) : [issuer],
     url: options.url === undefined ? issuer : webAddress('url', options.url),
     serviceKey,
     whenAway,
@@ -70,6 +79,23 @@ export function readOptions(options: VerifierOptions): Settings {
     warn: warningsTo(options.onWarning),
   };
 }
+
+/** @throws TypeError also for `undefined`: most likely an environment variable that is not set */
+function readAudience(audience: unknown): readonly string[] {
+  const all: readonly unknown[] = Array.isArray(audience) ? audience : [audience];
+  if (all.length === 0 || !all.every((one) => typeof one === 'string' && one !== ''))
+    throw new TypeError('audience must be a text or a list of texts, none of them empty; or leave it out');
+  return all.flatMap((one) => {
+    const identifier = resourceId(one as string);
+    return isOrigin(identifier) ? [identifier, `${identifier}/`] : [identifier];
+  });
+}
+
+/** Returns the identifier of an API in the form in which two of them are compared: an origin has no slash. */
+export const resourceId = (text: string): string =>
+  isOrigin(text.replace(/\/$/, '')) ? text.replace(/\/$/, '') : text;
+
+const isOrigin = (text: string): boolean => /^https?:\/\/[^/?#]+$/.test(text);
 
 /** A listener that throws (an unbound `logger.warn`) must end neither the feed nor the process. */
 function warningsTo(listener: VerifierOptions['onWarning']): Settings['warn'] {

@@ -1,5 +1,7 @@
-import { LatchkeyError } from './latchkey-error.js';
+import { bearerChallenge, LatchkeyError } from './latchkey-error.js';
 import { checkNames } from './option-names.js';
+import { findResource, isScope } from './protected-resource.js';
+import { isOfApplication, type Claims } from './token/token-signature.js';
 import { claimOf, type UserClaims } from './token/user-claims.js';
 
 /** Checks the claims of a caller. @throws LatchkeyError `insufficient_scope` (403), `insufficient_user_authentication` (401) */
@@ -37,6 +39,32 @@ export function requireClaim(name: string, value: string | number | boolean): Re
   };
 }
 
+/**
+ * Requires that the user has allowed all of the scopes to the program that acts for them. Tokens of the application itself, whose `aud`
+ * is the issuer, need none.
+ * @throws TypeError without a scope, or for one that is none (RFC 6749 §3.3)
+ *
+ * @example
+ * requireScope('orders:read')(await latchkey.authenticate(request));
+ */
+export function requireScope(...scopes: readonly [string, ...string[]]): Requirement {
+  if (scopes.length === 0 || !scopes.every(isScope))
+    throw new TypeError('requireScope() needs a scope: a text without spaces and quotes');
+  return (claims) => {
+    const token = checkPresent('requireScope', claims) as Partial<Claims>;
+    if (isOfApplication(token)) return;
+    const { aud, scope } = token;
+    const granted = typeof scope === 'string' ? scope.split(' ').filter(isScope) : [];
+    const missing = scopes.filter((one) => !granted.includes(one));
+    if (missing.length === 0) return;
+    const resource = typeof aud === 'string' ? findResource(aud) : undefined;
+    throw insufficientScope({
+      ...resource?.parameters,
+      scope: [...granted, ...missing].join(' '), // clients ask for exactly these
+    });
+  };
+}
+
 /** What `requireRecentAuth` asks for: at least one of both. */
 export interface RecentAuth {
   /** Seconds since the user authenticated at the provider, at most; 60 more count as equal, for clocks and the way back. */
@@ -61,8 +89,7 @@ export function requireRecentAuth(needed: RecentAuth): Requirement {
   const { maxAge, acr } = needed;
   const classes = acr === undefined ? [] : [acr].flat();
   const isAge = maxAge === undefined || (Number.isSafeInteger(maxAge) && maxAge >= 0 && maxAge < 1e9);
-  // Characters of a value in a list with spaces, in quotes (RFC 6749 §3.3).
-  const areClasses = classes.every((one) => typeof one === 'string' && /^[!#-[\]-~]{1,255}$/.test(one));
+  const areClasses = classes.every(isScope); // of the same characters
   if (!isAge || !areClasses || (maxAge === undefined && classes.length === 0)) {
     throw new TypeError(
       'requireRecentAuth() needs maxAge, in whole seconds, or acr, a text without spaces and quotes',
@@ -97,8 +124,8 @@ function checkTexts(caller: string, texts: readonly unknown[]): void {
 }
 
 /** RFC 6750 §3.1. */
-function insufficientScope(): LatchkeyError {
-  const headers = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' };
+function insufficientScope(parameters: Readonly<Record<string, string>> = {}): LatchkeyError {
+  const headers = { 'WWW-Authenticate': bearerChallenge({ error: 'insufficient_scope', ...parameters }) };
   return new LatchkeyError('insufficient_scope', 403, 'the user does not have the right to do this', headers);
 }
 
@@ -110,7 +137,6 @@ function insufficientAuthentication(maxAge: number | undefined, classes: readonl
     ...(maxAge !== undefined && { max_age: maxAge }),
     ...(classes.length > 0 && { acr_values: classes.join(' ') }),
   };
-  const challenge = Object.entries(parameters).map(([name, value]) => `${name}="${value}"`);
-  const headers = { 'WWW-Authenticate': `Bearer ${challenge.join(', ')}` };
+  const headers = { 'WWW-Authenticate': bearerChallenge(parameters) };
   return new LatchkeyError(code, 401, 'the user has to sign in again for this', headers);
 }

@@ -9,11 +9,12 @@ import { EndedSessions } from './feed/ended-sessions.js';
 import { RevocationFeed } from './feed/revocation-feed.js';
 import { invalidToken, temporarilyUnavailable, type LatchkeyError } from './latchkey-error.js';
 import { checkNames } from './option-names.js';
-import { readOptions, type VerifierOptions, type WhenAway } from './options.js';
+import { readOptions, type Settings, type VerifierOptions } from './options.js';
+import { challengeOf, ProtectedResource, type ProtectedResourceOptions } from './protected-resource.js';
 import { readBearerToken, type WithHeaders } from './token/bearer.js';
 import { KeySet } from './token/key-set.js';
-import { TokenSignature, type Claims, type SignedToken } from './token/token-signature.js';
-import { withUserClaims } from './token/user-claims.js';
+import { isOfApplication, TokenSignature, type Claims, type SignedToken } from './token/token-signature.js';
+import { carriesClaims, withUserClaims } from './token/user-claims.js';
 
 /** The part of a verifier that the middleware needs: a test may replace it. */
 export type Authenticator = Pick<Verifier, 'authenticate'>;
@@ -41,16 +42,15 @@ export class Verifier {
   private readonly ended: EndedSessions;
   private readonly changed: ChangedClaims;
   private readonly feed: RevocationFeed | undefined;
-  private readonly whenAway: WhenAway;
+  private readonly settings: Settings;
   private readonly closing = new AbortController();
 
   /** @throws TypeError for an invalid option */
   constructor(options: VerifierOptions) {
-    const settings = readOptions(options);
+    const settings = (this.settings = readOptions(options));
     const { url, warn } = settings;
     const serviceKey =
       settings.serviceKey === undefined ? undefined : new ServiceKey(settings.serviceKey, warn);
-    this.whenAway = settings.whenAway;
     this.ended = new EndedSessions(settings.clockTolerance);
     this.changed = new ChangedClaims(settings.clockTolerance);
     this.keys = new KeySet(url);
@@ -81,7 +81,7 @@ export class Verifier {
    * const { sub: userId } = await latchkey.verify(token);
    */
   async verify(token: string): Promise<Claims> {
-    return this.current(token, await this.signature.verify(token));
+    return this.challenging(async () => this.current(token, await this.signature.verify(token)));
   }
 
   /**
@@ -105,7 +105,8 @@ export class Verifier {
     const answer = this.feed?.isFresh === false ? await this.verifyAway(token, signed) : undefined;
     const { claims } = signed;
     // The feed may have returned during the introspection: then it is as current as the answer, or more so.
-    const known = answer && !this.feed?.isFresh ? undefined : this.changed.replacing(claims);
+    const isFeedCurrent = !answer || this.feed?.isFresh;
+    const known = isFeedCurrent && isOfApplication(claims) ? this.changed.replacing(claims) : undefined;
     return withUserClaims(claims, known ?? answer ?? claims);
   }
 
@@ -118,7 +119,22 @@ export class Verifier {
    * const { sub } = await latchkey.authenticate(request);
    */
   async authenticate(request: WithHeaders): Promise<Claims> {
-    return this.verify(readBearerToken(request));
+    const token = await this.challenging(async () => readBearerToken(request));
+    return this.verify(token);
+  }
+
+  /**
+   * Declares an API that programs of third parties use (RFC 9728): errors with 401 name its metadata and scopes from now on, in this
+   * process. Express, Fastify, Hono and NestJS have a `protectedResource()` of their own.
+   * @returns what answers requests for the metadata
+   * @throws TypeError for an invalid option, or a resource that is no `audience` of this verifier
+   *
+   * @example
+   * const resource = latchkey.protectedResource({ resource: 'https://api.example.com/mcp', scopes: ['orders:read'] });
+   * const answer = resource.handle(request) ?? (await listOrders(request));
+   */
+  protectedResource(options: ProtectedResourceOptions): ProtectedResource {
+    return new ProtectedResource(options, this.settings);
   }
 
   /**
@@ -154,8 +170,8 @@ export class Verifier {
   }
 
   private async verifyAway(token: string, signed: SignedToken): Promise<Introspection | undefined> {
-    if (this.whenAway === 'accept') return undefined;
-    if (this.whenAway === 'refuse') throw this.feed?.refusal ?? temporarilyUnavailable();
+    if (this.settings.whenAway === 'accept') return undefined;
+    if (this.settings.whenAway === 'refuse') throw this.feed?.refusal ?? temporarilyUnavailable();
     const answer = await this.introspector.ask(token);
     if (!answer.active) throw endedToken();
     this.refuseEnded(signed);
@@ -165,6 +181,17 @@ export class Verifier {
   private refuseEnded({ claims, kid }: SignedToken): void {
     if (this.ended.has(claims.sid)) throw endedToken();
     if (this.keys.isRevoked(kid)) throw invalidToken('the access token is invalid');
+    // Only the service knows which claims a program may have: a new token carries them.
+    if (!isOfApplication(claims) && carriesClaims(claims) && this.changed.replacing(claims))
+      throw invalidToken('the claims of the user have changed since the access token was issued');
+  }
+
+  private async challenging<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw challengeOf(error, this.settings.audience);
+    }
   }
 }
 

@@ -1,7 +1,13 @@
 import { jest } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
+import {
+  createVerifier,
+  requireScope,
+  type LatchkeyError,
+  type ProtectedResource,
+  type Verifier,
+} from '../src/index.js';
 import { publishing, ScriptedService } from './support/scripted-service.js';
 import { casesOf, issuer, start, tokens, type Outcome, type Step } from './support/vectors.js';
 
@@ -11,6 +17,8 @@ const REAL = [
   ...(['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const),
 ];
 
+type Verify = Extract<Step, { do: 'verify' }>;
+
 interface Inside {
   readonly ended: { readonly size: number };
   readonly changed: { readonly size: number };
@@ -18,10 +26,11 @@ interface Inside {
 }
 
 /** The vectors that all verifiers share, whatever their language (verifiers/vectors/README.md). */
-describe.each(['signatures', 'sessions', 'claims', 'away', 'wire'])('vectors of %s', (file) => {
+describe.each(['signatures', 'sessions', 'claims', 'away', 'wire', 'agents'])('vectors of %s', (file) => {
   const { fetch } = globalThis;
   let service: ScriptedService;
   let verifier: Verifier;
+  let resources: ProtectedResource[];
 
   beforeEach(() => {
     jest.useFakeTimers({ now: start, doNotFake: REAL });
@@ -35,13 +44,14 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire'])('vectors of 
   });
 
   it.each(casesOf(file).map((one) => [one.name, one] as const))('%s', async (_name, { options, steps }) => {
-    const { serviceKey, ...rest } = options;
+    const { serviceKey, resources: declared = [], ...rest } = options;
     verifier = createVerifier({
       issuer,
       onWarning: () => undefined,
       ...rest,
       ...(serviceKey && { serviceKey: 'a-service-key' }),
     });
+    resources = declared.map((resource) => verifier.protectedResource(resource));
     for (const [i, step] of steps.entries()) {
       moveClocks(step.now);
       const found = await run(step);
@@ -78,19 +88,29 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire'])('vectors of 
         service.introspection = () => new Response(step.body, { status: step.status });
         return undefined;
       case 'verify':
-        if (step.expect !== 'any') return outcomeOf(step.token);
-        await outcomeOf(step.token);
+        if (step.expect !== 'any') return outcomeOf(step, step.expect);
+        await outcomeOf(step);
         return (verifier as unknown as Inside).keys.fetching;
+      case 'metadata': {
+        const request = new Request(new URL(step.path, 'https://elsewhere.example'));
+        const answers = resources.map((resource) => resource.handle(request));
+        return (await answers.find((answer) => answer)?.json()) ?? null;
+      }
       default:
         return stateOf(step);
     }
   }
 
-  async function outcomeOf(token: string): Promise<Outcome> {
-    return verifier.verify(tokens[token]!.token).then(
-      (claims) => ({ claims }),
-      ({ code, status }: LatchkeyError) => ({ error: code, status }),
-    );
+  async function outcomeOf({ token, scopes }: Verify, expect: object = {}): Promise<Outcome> {
+    try {
+      const claims = await verifier.verify(tokens[token]!.token);
+      if (scopes) requireScope(...scopes)(claims);
+      return { claims };
+    } catch (error) {
+      const { code, status, headers } = error as LatchkeyError;
+      const challenge = headers['WWW-Authenticate']!;
+      return { error: code, status, ...('challenge' in expect && { challenge }) };
+    }
   }
 
   function stateOf(step: Extract<Step, { do: 'state' }>): object {
@@ -109,6 +129,7 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire'])('vectors of 
 
 function expected(step: Step): unknown {
   if (step.do === 'connect') return step.cursor;
+  if (step.do === 'metadata') return step.expect;
   if (step.do === 'verify') return step.expect === 'any' ? undefined : step.expect;
   if (step.do !== 'state') return undefined;
   const { now: _now, do: _do, mostKeyRequests: _most, ...state } = step;

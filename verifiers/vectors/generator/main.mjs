@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync, writeFileSync } from 'node:fs';
+import { agents } from './agents.mjs';
 import { away } from './away.mjs';
 import { claims } from './claims.mjs';
 import { sessions } from './sessions.mjs';
@@ -24,7 +25,7 @@ const keys = {
   rsa: { kty: 'RSA', kid: 'rsa', n: 'AQAB', e: 'AQAB', alg: 'RS256', use: 'sig' },
   broken: { kty: 'EC', crv: 'P-256', kid: 'broken', x: 'no', y: 'no', alg: 'ES256', use: 'sig' },
 };
-const cases = Object.entries({ signatures, sessions, claims, away, wire }).map(([name, of]) => [
+const cases = Object.entries({ signatures, sessions, claims, away, wire, agents }).map(([name, of]) => [
   name,
   { cases: of(named) },
 ]);

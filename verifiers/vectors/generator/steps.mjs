@@ -35,10 +35,17 @@ export function accepted(at, { name, payload }, user) {
   return { now: ms(at), do: 'verify', token: name, expect: { claims: { ...claims, ...user } } };
 }
 
-const STATUS = { invalid_token: 401, temporarily_unavailable: 503, service_key_refused: 500 };
-export function refused(at, { name }, error = 'invalid_token') {
-  return { now: ms(at), do: 'verify', token: name, expect: { error, status: STATUS[error] } };
+const STATUS = {
+  invalid_token: 401,
+  insufficient_scope: 403,
+  temporarily_unavailable: 503,
+  service_key_refused: 500,
+};
+/** @param challenge the whole `WWW-Authenticate`; if absent, that of `error` */
+export function refused(at, { name }, error = 'invalid_token', challenge) {
+  return { now: ms(at), do: 'verify', token: name, expect: { error, status: STATUS[error], challenge } };
 }
+export const metadata = (path, expect) => ({ now: ms(0), do: 'metadata', path, expect });
 
 /** Blocks of the feed. */
 const block = (event, data) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

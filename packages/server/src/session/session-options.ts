@@ -2,7 +2,7 @@ import { checkNames } from '../option-names.js';
 import { OPTIONS, readOptions, webAddress, type Settings, type VerifierOptions } from '../options.js';
 
 /** Options of `createSessions`: `issuer`, `clientUrl` and `cookieSecret` are required. */
-export interface SessionOptions extends VerifierOptions {
+export interface SessionOptions extends Omit<VerifierOptions, 'audience'> {
   /** Origin of your application as browsers see it, e.g. `https://app.example.com`. `http` for `localhost` only. */
   clientUrl: string;
   /**
@@ -58,8 +58,9 @@ export interface SessionSettings extends Settings {
   readonly errorPath: string | undefined;
 }
 
+const { audience: _ofApis, ...OF_SESSIONS } = OPTIONS;
 const SESSION_OPTIONS = {
-  ...OPTIONS,
+  ...OF_SESSIONS,
   clientUrl: true,
   cookieSecret: true,
   prefix: true,

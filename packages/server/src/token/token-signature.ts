@@ -17,11 +17,14 @@ export interface Claims extends UserClaims {
   readonly device_id?: string;
   /** The token's own id. */
   readonly jti: string;
-  /** Always `latchkey`. */
+  /** `latchkey`, or the program that acts for the user. */
   readonly client_id?: string;
-  /** The service's `PUBLIC_URL`, as is `aud`. */
+  /** The service's `PUBLIC_URL`. */
   readonly iss: string;
+  /** `iss`, or the API that a program's token is for. */
   readonly aud: string;
+  /** What the program may do, separated by spaces: see `requireScope()`. Tokens of your own pages have none. */
+  readonly scope?: string;
   /** When and how the user authenticated, if the provider reports it (RFC 9068 §2.2.1). */
   readonly auth_time?: number;
   readonly acr?: string;
@@ -31,6 +34,9 @@ export interface Claims extends UserClaims {
   /** Expires at. */
   readonly exp: number;
 }
+
+/** Whether a token is of the application itself, not of a program that acts for the user at one API. */
+export const isOfApplication = ({ iss, aud }: Partial<Claims>): boolean => aud !== undefined && aud === iss;
 
 export interface SignedToken {
   readonly claims: Claims;
@@ -42,19 +48,19 @@ export interface SignedToken {
 export class TokenSignature {
   constructor(
     private readonly keys: KeySet,
-    private readonly settings: Pick<Settings, 'issuer' | 'clockTolerance'>,
+    private readonly settings: Pick<Settings, 'issuer' | 'audience' | 'clockTolerance'>,
   ) {}
 
   /** @throws LatchkeyError `invalid_token`; `temporarily_unavailable` if an unknown key cannot be fetched */
   async verify(token: string): Promise<SignedToken> {
     if (typeof token !== 'string' || token.length > MAX_TOKEN) throw invalid();
     try {
-      const { issuer, clockTolerance } = this.settings;
+      const { issuer, audience, clockTolerance } = this.settings;
       const { payload, protectedHeader } = await jwtVerify(token, (header) => this.keyOf(header, token), {
         algorithms: ['ES256'],
         typ: 'at+jwt',
         issuer,
-        audience: issuer,
+        audience: [...audience],
         clockTolerance,
         requiredClaims: ['exp'],
       });

@@ -38,6 +38,10 @@ export function withUserClaims<Token extends UserClaims>(token: Token, source: o
   return current as Token;
 }
 
+/** Whether a token carries any of the user's claims. */
+export const carriesClaims = (token: UserClaims): boolean =>
+  MEMBERS.some(([name]) => (token as Record<string, unknown>)[name] !== undefined);
+
 /** Arranges claims as a token carries them. @param flat all claims by their names, as the feed has them */
 export function asInToken(flat: Readonly<Record<string, unknown>>): object {
   const isAtTop = ([name]: [string, unknown]): boolean => Object.hasOwn(TOP_LEVEL, name);

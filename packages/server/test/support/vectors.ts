@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { VerifierOptions } from '../../src/index.js';
+import type { ProtectedResourceOptions, VerifierOptions } from '../../src/index.js';
 
 /** The vectors of the verifiers in any language, as verifiers/vectors/README.md describes them. */
 export type Step = { readonly now: number } & (
@@ -9,7 +9,13 @@ export type Step = { readonly now: number } & (
   | { readonly do: 'end' }
   | { readonly do: 'keys'; readonly keys?: readonly string[]; readonly status?: number }
   | { readonly do: 'introspection'; readonly status: number; readonly body: string }
-  | { readonly do: 'verify'; readonly token: string; readonly expect: Outcome | 'any' }
+  | {
+      readonly do: 'verify';
+      readonly token: string;
+      readonly scopes?: [string];
+      readonly expect: Outcome | 'any';
+    }
+  | { readonly do: 'metadata'; readonly path: string; readonly expect: object | null }
   | ({ readonly do: 'state'; readonly mostKeyRequests?: number } & Partial<State>)
 );
 
@@ -21,7 +27,9 @@ export interface StreamAnswer {
   readonly body?: string;
 }
 
-export type Outcome = { readonly claims: object } | { readonly error: string; readonly status: number };
+export type Outcome =
+  | { readonly claims: object }
+  | { readonly error: string; readonly status: number; readonly challenge?: string };
 
 interface State {
   readonly notified: boolean;
@@ -32,7 +40,10 @@ interface State {
 
 export interface VectorCase {
   readonly name: string;
-  readonly options: Pick<VerifierOptions, 'whenAway' | 'clockTolerance'> & { readonly serviceKey?: true };
+  readonly options: Pick<VerifierOptions, 'audience' | 'whenAway' | 'clockTolerance'> & {
+    readonly serviceKey?: true;
+    readonly resources?: readonly ProtectedResourceOptions[];
+  };
   readonly steps: readonly Step[];
 }
 
