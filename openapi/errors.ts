@@ -37,6 +37,22 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     when: 'The DPoP proof is missing where the session is bound to a key, or is not good for this call.',
     example: 'the DPoP proof is not good for this call',
   },
+  invalid_target: {
+    when: 'The resource is unknown, or was not given once, or the client gets no tokens for a resource.',
+    example: 'resource must be one of protected_resources in the metadata',
+  },
+  invalid_scope: {
+    when: 'A program may ask for none of these scopes, or has not been granted them.',
+    example: 'scope has more than was granted',
+  },
+  unauthorized_client: {
+    when: 'A program that acts for a user cannot use this way to a token.',
+    example: 'programs of third parties cannot use this grant',
+  },
+  interaction_required: {
+    when: 'In a redirect only: a program has asked for an answer without a page.',
+    example: 'the person must answer a question',
+  },
   authorization_pending: {
     when: 'The request of the device waits for a decision (RFC 8628 §3.5).',
     example: 'the request waits for a decision',

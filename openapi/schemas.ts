@@ -7,7 +7,7 @@ import {
   WHOLE_NUMBER,
   type TextRuleRead,
 } from '../src/platform/http/parameters/parameter.js';
-import { UUID } from '../src/platform/http/parameters/uuid.js';
+import { OWN_UUID, UUID } from '../src/platform/http/parameters/uuid.js';
 import { EXAMPLE } from './examples.js';
 import { FIELDS } from './fields.js';
 import { withoutCitations, type Json, type Source } from './sources.js';
@@ -109,7 +109,7 @@ function textSchema({ repeated, ...rule }: TextRuleRead): Json {
     ...(required && { minLength: 1 }),
     ...(max !== Infinity && { maxLength: max }),
     ...(source !== undefined && { pattern: source }),
-    ...(pattern === UUID && { format: 'uuid' }),
+    ...((pattern === UUID || pattern === OWN_UUID.matches.pattern) && { format: 'uuid' }),
   };
 }
 

@@ -85,5 +85,12 @@ export type {
   SignedIn,
   Verified,
 } from './auth/extensions/sign-in-steps.js';
-export { TokenGrant } from './auth/extensions/token-grants.js';
-export { UserLifecycle, type ClaimedUser, type UserQuery, type UserStates } from './user/user-lifecycle.js';
+export { TokenGrant, type GrantCall } from './auth/extensions/token-grants.js';
+export {
+  UserLifecycle,
+  type ClaimedUser,
+  type DeviceKey,
+  type DeviceStates,
+  type UserQuery,
+  type UserStates,
+} from './user/user-lifecycle.js';

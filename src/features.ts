@@ -2,6 +2,7 @@ import { CORE_AUDIT_NAMES, type AuditName } from './audit/audit-names.js';
 import type { Feature } from './extensions.js';
 import { administration } from './features/administration/administration.feature.js';
 import { admission } from './features/admission/admission.feature.js';
+import { agents } from './features/agents/agents.feature.js';
 import { demoPage } from './features/demo-page/demo-page.feature.js';
 import { deviceGrant } from './features/device-grant/device-grant.feature.js';
 import { forwardAuth } from './features/forward-auth/forward-auth.feature.js';
@@ -15,6 +16,7 @@ import { sessionLimit } from './features/session-limit/session-limit.feature.js'
 export const FEATURES: readonly Feature[] = [
   administration,
   admission,
+  agents,
   demoPage,
   deviceGrant,
   forwardAuth,

@@ -44,7 +44,6 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Devices without a browser', 'docs/device-sign-in.md'],
       ['Your own logo and colours', 'docs/brand.md'],
       ['Stock OAuth clients', 'docs/stock-clients.md'],
-      ['MCP', 'docs/mcp.md'],
     ],
   ],
   [
@@ -67,6 +66,9 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Java', 'verifiers/java/README.md'],
       ['Python', 'verifiers/python/README.md'],
       ['Test vectors for verifiers', 'verifiers/vectors/README.md'],
+      ['Programs that act for your users', 'docs/agents.md'],
+      ['MCP', 'docs/mcp.md'],
+      ['An MCP server', 'examples/mcp/README.md'],
       ['Forward auth', 'docs/forward-auth.md'],
       ['A gate before applications', 'examples/gate/README.md'],
       ['Session revocation feed', 'docs/ended-sessions.md'],

@@ -4,6 +4,7 @@ import { Clock } from '../platform/database/clock.js';
 import { ConcurrencyLimit } from '../platform/database/limits.js';
 import { isDatabaseAway } from '../platform/errors/database-error.js';
 import { Events, type SessionIds } from '../platform/events.js';
+import type { AuditName } from './audit-names.js';
 import { systemOrigin, toAuditRow, toRecordedEvent, type AuditFacts } from './audit-event.js';
 import { AuditStore, type RefusedRow } from './audit.store.js';
 import { UserLocks } from './user-locks.js';
@@ -18,7 +19,7 @@ const LARGEST_WRITE = 1000;
 const WRITE_EVERY_MS = 200;
 const SECOND_MS = 1000;
 
-type RefusalName = 'sign_in_refused' | 'refresh_refused' | 'service_key_refused';
+type RefusalName = Extract<AuditName, `${string}_refused`>;
 
 export interface Refusal extends Omit<AuditFacts, 'event' | 'userId'> {
   readonly event: RefusalName;

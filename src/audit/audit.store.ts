@@ -22,7 +22,7 @@ const SLICE = 1000;
 /** An event may be committed so long after its time; microseconds. */
 const LATE_COMMIT = 60_000_000;
 
-/** Whether address and browser of an event are those of somebody else: an administrator, or a backend. */
+/** Whether an event has address and browser of an administrator or a backend. */
 const BY_OTHERS = `(actor_type = 'service_key' OR actor_type = 'user' AND actor_name <> user_id::text)`;
 
 /** What the trail does not hold of a removed user. */

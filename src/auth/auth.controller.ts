@@ -15,6 +15,7 @@ import {
 import type { Request, Response } from 'express';
 import { type Origin, RequestOrigin, originOf } from '../audit/audit-event.js';
 import { Public } from '../platform/http/access.js';
+import { Audiences } from '../token/access-tokens/audiences.js';
 import type { RefreshedToken } from '../token/refresh/refresh.dto.js';
 import { AuthService } from './auth.service.js';
 import { type AuthorizeDto, Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
@@ -25,7 +26,7 @@ import { lastProvider } from './clients/provider-page.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit, type LimitByBody } from '../platform/http/rate-limit.js';
 import { TokenGrants } from './extensions/token-grants.js';
-import { ClientTokenDto, IssuedTokens, RefreshDto, TokenDto } from './token.dto.js';
+import { ClientTokenDto, DelegatedTokens, IssuedTokens, RefreshDto, TokenDto } from './token.dto.js';
 import { OAuthError } from '../platform/errors/oauth-error.js';
 import { BodyReader, UnreadBody } from '../platform/http/parameters/body.js';
 import { bodyLimitsOf } from '../platform/http/parameters/parameter.js';
@@ -44,11 +45,15 @@ export type TokenRequest = TokenDto | ClientTokenDto | RefreshDto;
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` if it is not text
  */
 export function chooseGrant(body: unknown, others?: TokenGrants): Type<TokenRequest> {
-  const { code, state, grant_type: grantType } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const parameters = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const { code, state, grant_type: grantType, refresh_token: refreshToken } = parameters;
+  const ofFeature = (credential: unknown) => others?.dtoFor(credential) as Type<TokenRequest> | undefined;
   const isOwn = typeof code === 'string' && code.startsWith(CODE_PREFIX) && !mayBeOurs(state);
   if (!isOwn && !isEmpty(code) && !isEmpty(state)) return TokenDto;
-  if (isEmpty(grantType) || grantType === 'authorization_code') return isOwn ? ClientTokenDto : TokenDto;
-  if (grantType === 'refresh_token') return RefreshDto;
+  if (isEmpty(grantType) || grantType === 'authorization_code') {
+    return isOwn ? (ofFeature(code) ?? ClientTokenDto) : TokenDto;
+  }
+  if (grantType === 'refresh_token') return ofFeature(refreshToken) ?? RefreshDto;
   if (typeof grantType !== 'string') throw new OAuthError('invalid_request', 'grant_type must be given once');
   const other = others?.dtoOf(grantType);
   if (other) return other as Type<TokenRequest>;
@@ -84,7 +89,10 @@ const LIMIT_BY_GRANT: LimitByBody = {
 
 @Injectable()
 export class TokenRequestPipe extends ParametersPipe {
-  constructor(private readonly grants: TokenGrants) {
+  constructor(
+    private readonly grants: TokenGrants,
+    private readonly audiences: Audiences,
+  ) {
     super();
   }
 
@@ -94,7 +102,13 @@ export class TokenRequestPipe extends ParametersPipe {
   }
 
   private toRequest(body: unknown): TokenRequest {
-    return super.transform(body, { type: 'body', metatype: chooseGrant(body, this.grants) }) as TokenRequest;
+    const metatype = chooseGrant(body, this.grants);
+    const request = super.transform(body, { type: 'body', metatype }) as TokenRequest;
+    const { resource } = (body ?? {}) as { readonly resource?: unknown };
+    // Grants of programs read it (RFC 8707).
+    const isUnread = !isEmpty(resource) && !('resource' in request);
+    if (isUnread && this.audiences.names.length > 0) throw notForResource();
+    return request;
   }
 }
 
@@ -123,7 +137,7 @@ export class AuthController {
    *
    * @returns Where to send the user.
    * @returns {302} With `response_type`: to the provider, or with an error to the client.
-   * @throws OAuthError `invalid_client`
+   * @throws OAuthError `invalid_client`, `invalid_target`
    */
   @Get('authorize')
   @RateLimit('authorize')
@@ -155,6 +169,9 @@ export class AuthController {
    * `grant_type=urn:ietf:params:oauth:grant-type:device_code`, `device_code` and `client_id` (RFC 8628 §3.4).
    * All its errors have the status 400.
    *
+   * If the metadata have `protected_resources`, a program that a user lets act for them sends its code, which
+   * begins with `lkc_a.`, or its refresh token, `lka_…`, with `client_id`.
+   *
    * @returns Tokens. Only this answer has the refresh token.
    * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `access_denied`,
    *   `invalid_dpop_proof`
@@ -169,13 +186,13 @@ export class AuthController {
     @RequestOrigin() origin: Origin,
     @Headers('dpop') header?: string,
     @Headers('authorization') authorization?: string,
-  ): Promise<IssuedTokens | RefreshedToken> {
+  ): Promise<IssuedTokens | RefreshedToken | DelegatedTokens> {
     const call = { header, path: '/oauth2/token' } as const;
     if (body instanceof RefreshDto) return this.auth.refresh(body, call, () => origin);
     if (body instanceof ClientTokenDto) return this.clientSignIns.exchange(body, call, origin, authorization);
     const other = this.grants.of(body);
     return other
-      ? other.issue(body, call, origin, closedSignal(res!))
+      ? other.issue(body, { dpop: call, origin, authorization, closed: closedSignal(res!) })
       : this.auth.exchange(body, call, origin);
   }
 
@@ -199,6 +216,11 @@ export class AuthController {
     const call = { header, path: '/oauth2/refresh' } as const;
     return this.auth.refresh(body, call, () => originOf(request));
   }
+}
+
+/** Error: the client is no program that a feature knows. @public */
+export function notForResource(): OAuthError {
+  return new OAuthError('invalid_target', 'this client gets no tokens for a resource');
 }
 
 function closedSignal(response: Response): AbortSignal {

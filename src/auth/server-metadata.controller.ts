@@ -48,8 +48,25 @@ export class ServerMetadata {
   /** If devices without a browser may sign in (RFC 8628 §4). */
   device_authorization_endpoint?: string;
 
-  /** @param others grants of other modules */
-  constructor(publicUrl: string, others: readonly GrantMetadata[]) {
+  /** Algorithms of `private_key_jwt`, if there are programs with keys. */
+  token_endpoint_auth_signing_alg_values_supported?: string[];
+
+  /**
+   * If programs may name themselves by the URL of a document (draft-ietf-oauth-client-id-metadata-document).
+   */
+  client_id_metadata_document_supported?: boolean;
+
+  /** What programs may ask for, at all APIs together. */
+  scopes_supported?: string[];
+
+  /** APIs with tokens of their own (RFC 9728 §4). */
+  protected_resources?: string[];
+
+  /** Further ways to a token (ID-JAG). */
+  authorization_grant_profiles_supported?: string[];
+
+  /** @param others grants of other modules @param more members of other modules */
+  constructor(publicUrl: string, others: readonly GrantMetadata[], more: object) {
     for (const { grantType, endpoint } of others) {
       this.grant_types_supported.push(grantType);
       this.device_authorization_endpoint = publicUrl + endpoint;
@@ -61,6 +78,7 @@ export class ServerMetadata {
     this.revocation_endpoint = `${publicUrl}/oauth2/revoke`;
     this.introspection_endpoint = `${publicUrl}/oauth2/introspect`;
     this.service_documentation = `${publicUrl}/docs`;
+    Object.assign(this, more);
   }
 }
 
@@ -93,7 +111,7 @@ export class ServerMetadataController {
   @Get('.well-known/oauth-authorization-server')
   @Header('Cache-Control', 'public, max-age=300')
   metadata(): ServerMetadata {
-    return new ServerMetadata(this.settings.publicUrl, this.grants.metadata);
+    return new ServerMetadata(this.settings.publicUrl, this.grants.metadata, this.grants.members);
   }
 
   /**
@@ -106,6 +124,6 @@ export class ServerMetadataController {
   @Get('.well-known/openid-configuration')
   @Header('Cache-Control', 'public, max-age=300')
   openIdMetadata(): OpenIdMetadata {
-    return new OpenIdMetadata(this.settings.publicUrl, this.grants.metadata);
+    return new OpenIdMetadata(this.settings.publicUrl, this.grants.metadata, this.grants.members);
   }
 }

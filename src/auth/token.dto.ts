@@ -4,7 +4,7 @@ import {
   RequiredText,
   UncheckedInteger,
 } from '../platform/http/parameters/parameter.js';
-import { A_UUID } from '../platform/http/parameters/uuid.js';
+import { OWN_UUID } from '../platform/http/parameters/uuid.js';
 import { MOST_IDLE } from '../token/refresh/refresh.service.js';
 import { RefreshedToken } from '../token/refresh/refresh.dto.js';
 import { STATE } from './states/state.service.js';
@@ -14,7 +14,7 @@ const CODE_VERIFIER = { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unr
 /** Device of a sign-in (spec §2.4). */
 export class DeviceDto {
   /** UUID that the client generated for its device. */
-  @OptionalText(A_UUID)
+  @OptionalText(OWN_UUID)
   device_id?: string;
 
   /** Display name of the device. */
@@ -89,4 +89,13 @@ export class IssuedTokens extends RefreshedToken {
 
   /** The user: a UUID. */
   user_id!: string;
+}
+
+/** Answer of POST /oauth2/token to a program that acts for a user. */
+export class DelegatedTokens extends RefreshedToken {
+  /** Only with a code; reusable until it expires. */
+  refresh_token?: string;
+
+  /** What the access token is good for at its API, separated by spaces. */
+  scope!: string;
 }

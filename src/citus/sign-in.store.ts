@@ -47,13 +47,12 @@ export class CitusSignInStore extends SignInStore {
     if (refused !== null) return { refused };
     const news = await this.findNews(run, row);
     await writeSession(run, row);
-    await this.audit.write(manager, [
-      toAuditFacts(signIn, { ...news, reason: isCreated ? FIRST_SIGN_IN : null }),
-    ]);
+    const facts = toAuditFacts(signIn, { ...news, reason: isCreated ? FIRST_SIGN_IN : null });
+    if (!signIn.isDelegated) await this.audit.write(manager, [facts]);
     const { userId, deviceId } = signIn.session;
     if (deviceId === null) return { refused: null, isFirst: isCreated, event: null };
-    const [facts] = await run<{ data: string }>(SELECT_DEVICE_FACTS, [userId, deviceId]);
-    const { data } = facts!;
+    const [device] = await run<{ data: string }>(SELECT_DEVICE_FACTS, [userId, deviceId]);
+    const { data } = device!;
     const id = randomUUID();
     const event = { userId, id, event: 'device.signed_in', json: data, deviceId: null, ttl: OWN_EVENTS_TTL };
     const [appended] = await appendInSteps(manager, [event], this.settings.channelHistory);

@@ -7,6 +7,7 @@ import { Sql } from '../platform/database/sql.js';
 import { OAuthError } from '../platform/errors/oauth-error.js';
 import type { SessionIds } from '../platform/events.js';
 import { answer } from '../platform/http/answer.js';
+import { UserLifecycles } from '../user/user-lifecycle.js';
 import { browserOf } from '../platform/http/user-agent.js';
 import { SessionStore } from '../token/sessions/session.store.js';
 import { lockUser } from '../user/lock-user.js';
@@ -25,6 +26,7 @@ export class DeviceService {
     private readonly signOuts: SignOutService,
     private readonly sql: Sql,
     private readonly audit: AuditStore,
+    private readonly lifecycles: UserLifecycles,
   ) {}
 
   /** Returns a page, newest use first. @param cursor `next_cursor` of the previous page */
@@ -77,9 +79,11 @@ export class DeviceService {
     const among = devices.map(({ device_id: id }) => id);
     const live = await this.sessions.findLiveDevices(userId, { among });
     const online = await this.presence.onlineDevices(userId);
+    const described = await this.lifecycles.describeDevices(userId, among);
     return devices.map((device) => {
       const state = { signed_in: live.has(device.device_id), online: online.has(device.device_id) };
-      return answer(DeviceView, { ...device, ...browserOf(device.user_agent), ...state });
+      const more = described.get(device.device_id);
+      return answer(DeviceView, { ...device, ...browserOf(device.user_agent), ...state, ...more });
     });
   }
 }

@@ -6,12 +6,8 @@ import { readPage, selectPage } from '../platform/database/page.js';
 import { Sql } from '../platform/database/sql.js';
 import { parseCursor } from '../platform/http/parameters/cursor.js';
 import { SessionStore } from '../token/sessions/session.store.js';
+import { UserLifecycles, type DeviceKey } from '../user/user-lifecycle.js';
 import { Device } from './device.entity.js';
-
-export interface DeviceKey {
-  readonly userId: string;
-  readonly deviceId: string;
-}
 
 /** A device as its row says, with the columns' names. */
 export type DeviceRow = ReturnType<typeof toRow>;
@@ -42,6 +38,7 @@ export class DeviceStore {
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
     private readonly sessions: SessionStore,
+    private readonly lifecycles: UserLifecycles,
   ) {
     this.existsBatched = sql.batched('device-exists', (keys: DeviceKey[]) => this.existEach(keys));
   }
@@ -88,8 +85,9 @@ export class DeviceStore {
     return device ? toRow(device) : undefined;
   }
 
-  async remove(manager: EntityManager, key: DeviceKey): Promise<boolean> {
-    return (await manager.delete(Device, { ...key })).affected === 1;
+  async remove(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<boolean> {
+    await this.lifecycles.deviceRemoved(manager, { userId, deviceId });
+    return (await manager.delete(Device, { userId, deviceId })).affected === 1;
   }
 
   /** Removes all devices of a user, whom the caller has locked. */
@@ -110,7 +108,7 @@ export class DeviceStore {
     const [longest] = devices
       .filter(({ deviceId }) => !live.has(deviceId))
       .toSorted((a, b) => endedAt(a) - endedAt(b) || a.lastSeenAt.getTime() - b.lastSeenAt.getTime());
-    if (longest) await manager.delete(Device, { userId, deviceId: longest.deviceId });
+    if (longest) await this.remove(manager, longest);
     return longest?.deviceId;
   }
 

@@ -8,6 +8,24 @@ export class RenameDto {
   device_name!: string;
 }
 
+/** What a program of a third party may do for the user. */
+export class AgentView {
+  /** Its client-ID URL, or its name in the settings. */
+  client_id!: string;
+
+  /** What it calls itself. */
+  client_name!: string;
+
+  /** The API that it may use. */
+  resource!: string;
+
+  /** What the user has allowed, separated by spaces. */
+  scope!: string;
+
+  /** When the user has allowed it; in JSON RFC 3339, UTC, with milliseconds. */
+  allowed_at!: Date;
+}
+
 /** A device of a user. */
 export class DeviceView {
   /** UUID that the client generated. */
@@ -49,6 +67,10 @@ export class DeviceView {
   /** Whether it has an open socket on some instance; advisory. */
   @Expose()
   online!: boolean;
+
+  /** If it is a program of a third party. */
+  @Expose()
+  agent?: AgentView;
 }
 
 /** A device of the caller. */

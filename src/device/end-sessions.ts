@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { plainArray } from '../platform/database/batching.js';
 import type { Sql } from '../platform/database/sql.js';
 import type { EndCause, SessionIds } from '../platform/events.js';
+import { isOfProgram } from '../platform/http/parameters/uuid.js';
 import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import {
   END_EVERY_SESSION,
@@ -64,14 +65,18 @@ export function endSessionsAtProvider(
   return end(manager, END_SESSIONS_AT_PROVIDER.text, [userId, session, subjects, cause, until]);
 }
 
-/** Ends a slice of the sessions of a user beyond `most`, of which the given one stays. */
+/**
+ * Ends a slice of the sessions of a user beyond `most`, of which the given one stays. Those of programs count
+ * apart.
+ */
 export function endExcess(
   manager: EntityManager,
   { userId, sessionId, deviceId }: SessionIds,
   most: number,
   cause: EndCause,
 ): Promise<Ended[]> {
-  return end(manager, END_EXCESS.text, [userId, sessionId, deviceId, most, cause]);
+  const ofProgram = isOfProgram(deviceId);
+  return end(manager, END_EXCESS.text, [userId, sessionId, deviceId, most, cause, ofProgram]);
 }
 
 /** Ends the sessions of all users, in a transaction that locks the tables. @returns number of sessions */

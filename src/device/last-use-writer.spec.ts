@@ -4,6 +4,7 @@ import type { DataSource } from 'typeorm';
 import type { Sql } from '../platform/database/sql.js';
 import { Events } from '../platform/events.js';
 import type { SessionStore } from '../token/sessions/session.store.js';
+import type { UserLifecycles } from '../user/user-lifecycle.js';
 import type { UserStore } from '../user/user.store.js';
 import { DeviceStore } from './device.store.js';
 import { LastUseWriter } from './last-use-writer.js';
@@ -18,7 +19,7 @@ function start(write: (userIds: unknown[]) => Promise<unknown>): void {
   const sql = { query: (_: object, [userIds]: unknown[][]) => write(userIds!), batched: () => undefined };
   const store = { markUsed: async () => undefined };
   const sessions = store as unknown as SessionStore;
-  const devices = new DeviceStore({} as DataSource, sql as unknown as Sql, sessions);
+  const devices = new DeviceStore({} as DataSource, sql as unknown as Sql, sessions, {} as UserLifecycles);
   writer = new LastUseWriter(sessions, devices, store as unknown as UserStore, events, background);
 }
 function use(sessions: number): void {

@@ -1,4 +1,5 @@
 import { withoutComments } from '../platform/database/sql.js';
+import { PROGRAM_DEVICES } from '../platform/http/parameters/uuid.js';
 
 /** Sessions that one statement ends, well within its timeout. */
 export const SLICE = 1000;
@@ -128,7 +129,8 @@ export const END_EVERY_SESSION = [
 
 /**
  * Ends a slice of the sessions beyond the limit of a user: those of the device first, then by last use.
- * Parameters: user, the session that stays, its device, the limit, EndCause.
+ * Parameters: user, the session that stays, its device, the limit, EndCause, whether it is of a program:
+ * sessions of programs have a limit of their own.
  */
 export const END_EXCESS = {
   name: 'sign-out-excess',
@@ -140,6 +142,7 @@ export const END_EXCESS = {
       WHERE user_id = $1 AND session_id <> $2
         AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
         AND (idle_ends_at IS NULL OR idle_ends_at > now())
+        AND coalesce(device_id BETWEEN '${PROGRAM_DEVICES[0]}' AND '${PROGRAM_DEVICES[1]}', false) = $6
       ORDER BY coalesce(device_id = $3::uuid, false), last_used_at DESC, created_at DESC, session_id
       -- The given session counts, unless a concurrent sign-in has ended it.
       OFFSET $4::int - (

@@ -50,6 +50,11 @@ export function tokenMembers(claims: Claims): Claims {
   };
 }
 
+/** Returns the claims of these names. */
+export function pickClaims(claims: Claims, names: readonly string[]): Claims {
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => names.includes(name)));
+}
+
 export function carries(token: object, claims: Claims): boolean {
   const members = Object.entries(token).filter(([name]) => TOP_LEVEL.has(name) || name === 'claims');
   return areSameClaims(Object.fromEntries(members), tokenMembers(claims));

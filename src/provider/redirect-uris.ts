@@ -76,6 +76,7 @@ function isOfCommandLines({ publicUrl }: Address, uri: string): boolean {
   return LOOPBACK.test(uri) && parseUrl(uri)?.port === '' && !uri.startsWith(`${publicUrl}/`);
 }
 
-function isSameButPort(entry: string, uri: string): boolean {
+/** Whether both are one redirect URI of loopback, at any ports (RFC 8252 §7.3). @public */
+export function isSameButPort(entry: string, uri: string): boolean {
   return LOOPBACK.test(entry) && entry.replace(LOOPBACK, '$1$2') === uri.replace(LOOPBACK, '$1$2');
 }

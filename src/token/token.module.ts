@@ -4,6 +4,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ChannelModule } from '../channel/channel.module.js';
 import { AccessTokens } from './access-tokens/access-token.js';
 import { AccessTokenVerifier } from './access-tokens/access-token.verifier.js';
+import { Audiences } from './access-tokens/audiences.js';
 import { DpopProofs } from './dpop/dpop-proofs.js';
 import { SessionFeed } from './feed/session-feed.js';
 import { SessionFeedStore } from './feed/session-feed.store.js';
@@ -33,6 +34,7 @@ import { RefreshStore } from './refresh/refresh.store.js';
   providers: [
     AccessTokens,
     AccessTokenVerifier,
+    Audiences,
     DpopProofs,
     SessionFeed,
     SessionFeedStreams,
@@ -55,6 +57,7 @@ import { RefreshStore } from './refresh/refresh.store.js';
   exports: [
     AccessTokens,
     AccessTokenVerifier,
+    Audiences,
     DpopProofs,
     SessionFeed,
     IdTokens,

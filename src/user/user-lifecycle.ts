@@ -16,6 +16,14 @@ export interface UserStates {}
 /** Search for users, whose alias is `user`. */
 export type UserQuery = SelectQueryBuilder<User>;
 
+export interface DeviceKey {
+  readonly userId: string;
+  readonly deviceId: string;
+}
+
+/** What features say of a device of a user. Each feature declares its members, as in UserStates. */
+export interface DeviceStates {}
+
 /** Right of a service key that a user can have. */
 export type UserRight = 'users' | 'support';
 
@@ -31,6 +39,10 @@ export interface UserLifecycle {
    * @returns true: sign-ins of a removed user must stay refused
    */
   removed?(manager: EntityManager, userId: string): Promise<boolean | void>;
+  /** @returns what the feature says of some devices of the user, by device */
+  describeDevices?(userId: string, deviceIds: readonly string[]): Promise<ReadonlyMap<string, DeviceStates>>;
+  /** A device of the user is removed. */
+  deviceRemoved?(manager: EntityManager, device: DeviceKey): Promise<void>;
   /** Somebody lets the user sign in. @returns true: the feature had refused that */
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
@@ -69,6 +81,23 @@ export class UserLifecycles implements OnModuleInit {
     let staysRefused = false;
     for (const one of this.all) if (await one.removed?.(manager, userId)) staysRefused = true;
     return staysRefused;
+  }
+
+  async describeDevices(
+    userId: string,
+    deviceIds: readonly string[],
+  ): Promise<ReadonlyMap<string, DeviceStates>> {
+    const states = new Map<string, DeviceStates>();
+    for (const one of this.all) {
+      for (const [deviceId, state] of (await one.describeDevices?.(userId, deviceIds)) ?? []) {
+        states.set(deviceId, { ...states.get(deviceId), ...state });
+      }
+    }
+    return states;
+  }
+
+  async deviceRemoved(manager: EntityManager, device: DeviceKey): Promise<void> {
+    for (const one of this.all) await one.deviceRemoved?.(manager, device);
   }
 
   /** @returns whether a feature had refused sign-ins */

@@ -1,4 +1,7 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Express } from 'express';
 import request from 'supertest';
 import { KeyRing, signJwt } from '../../src/token/keys/key-ring.js';
@@ -78,6 +81,10 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /me/device-requests': 'user',
   'POST /me/device-requests/:user_code': 'user',
   'POST /oauth2/device_authorization': 'public',
+  'GET /agents/authorize': 'public',
+  'GET /agents/callback': 'public',
+  'GET /agents/consent': 'public',
+  'POST /agents/consent': 'public',
   'GET /device': 'public',
   'POST /device': 'public',
   'GET /device/callback': 'public',
@@ -121,11 +128,20 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'POST /providers/corp/global-token-revocation': 'provider',
 };
 
+/** @returns path of a file with one API */
+function agentsFile(): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'access-')), 'agents.json');
+  const api = { resource: 'https://api.example', name: 'API', scopes: { read: 'Read' } };
+  writeFileSync(path, JSON.stringify({ resources: [api] }));
+  return path;
+}
+
 describe('who may call what', () => {
   /** Access tokens by login. */
   const sessions: Record<string, string> = {};
 
-  const { service } = useService({
+  const { service } = useService(() => ({
+    AGENTS_FILE: agentsFile(),
     DEVICE_GRANT: 'push',
     ...DIRECTORY_ENV,
     PROVIDERS_CORP_ADAPTER: 'oidc',
@@ -134,7 +150,7 @@ describe('who may call what', () => {
     PROVIDERS_CORP_SIGNALS: 'on',
     PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
     SERVICE_KEYS: [SERVICE_KEY, ...RIGHTS.map((right) => `${right}:${keyOf(right)}`)].join(),
-  });
+  }));
   const tokens = prepare(() => signIn(service.url, 'ada', { device_id: randomUUID() }));
   beforeAll(async () => {
     for (const role of Object.values(PEOPLE)) {

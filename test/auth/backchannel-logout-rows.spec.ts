@@ -73,7 +73,7 @@ describe('the rows of a logout by the provider', () => {
         dataSource,
         audit,
         events,
-        new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource)),
+        new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource), NO_FEATURES),
         { channelHistory: 1000 },
       );
       history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);

@@ -22,7 +22,7 @@ import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { wordKeys } from '../../src/user/user-words.js';
 import { createDatabase, query, unhurriedOptions } from '../support/database.js';
 import { until, waiting, watchLateness } from '../support/waiting.js';
-import { signInOf } from '../support/sign-in.js';
+import { NO_FEATURES, signInOf } from '../support/sign-in.js';
 import { use } from '../support/use.js';
 
 const PROOF_USED = { error: 'invalid_dpop_proof', description: 'the DPoP proof was used before' };
@@ -68,7 +68,7 @@ describe('the store of sign-ins', () => {
     const settings = { channelHistory: 1000 } as Settings;
     const Store = isDistributed ? CitusSignInStore : SignInStore;
     const sql = new Sql(dataSource, isDistributed, events);
-    const devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
+    const devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource), NO_FEATURES);
     return new Store(sql, dataSource, auditOf(events, isDistributed), events, devices, settings);
   }
   const onDevice = (name: string): SignIn => signInOf(name, {}, randomUUID());
@@ -193,7 +193,7 @@ describe('the store of sign-ins', () => {
       dataSource,
       audit,
       events,
-      new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource)),
+      new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource), NO_FEATURES),
       { channelHistory: 1000 },
     );
     expect(await store.record(onDevice('ada'))).toBeDefined();

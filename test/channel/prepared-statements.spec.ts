@@ -25,7 +25,7 @@ const STATEMENTS = [
   ['end of sign-ins of all users', signOut.END_EVERY_SESSION[0], 0],
   ['end of all sessions', signOut.END_EVERY_SESSION[1], 0],
   ['end of sessions at the provider', signOut.END_SESSIONS_AT_PROVIDER.text, 5],
-  ['end of sessions beyond the limit', signOut.END_EXCESS.text, 5],
+  ['end of sessions beyond the limit', signOut.END_EXCESS.text, 6],
   ['standing by externalId', FIND_STANDING.externalId.text, 3],
   ['standing by userName', FIND_STANDING.userName.text, 3],
   ['signed-out devices', signOut.FIND_SIGNED_OUT_DEVICES.text, 2],

@@ -61,6 +61,7 @@ describe('the schema', () => {
         'channel_events',
         'presence',
         'audit_events',
+        'agent_devices',
         'provider_checks',
         'directory_states',
       ]);
@@ -70,6 +71,7 @@ describe('the schema', () => {
         'signing_keys',
         'instances',
         'webhooks',
+        'agent_requests',
         'device_requests',
         'device_confirmations',
         'directory_former_names',

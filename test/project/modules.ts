@@ -166,6 +166,11 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
     contents: 'the question to a service of the operator whether a user may sign in (`ADMISSION_URL`)',
     imports: CORE,
   },
+  'features/agents': {
+    contents:
+      'programs of third parties that act for a user: consent, and tokens for one API (`AGENTS_FILE`)',
+    imports: CORE,
+  },
   'features/recheck': {
     contents: 'asks providers again about users whose sessions are in use',
     imports: CORE,

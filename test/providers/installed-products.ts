@@ -107,6 +107,7 @@ function cached(name: string, install: (directory: string) => string): string | 
     renameSync(join(directory, install(directory)), kept);
     return kept;
   } catch (error) {
+    if (existsSync(kept)) return kept; // another spec has installed it meanwhile
     if (process.env['CI'] !== undefined) throw error;
     return undefined;
   } finally {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as statements from '../../src/device/sign-out.sql.js';
+import { programDeviceId } from '../../src/platform/http/parameters/uuid.js';
 import { sessionOf, userOf, useStatements } from '../support/statements.js';
 
 const { LOCK_USER, LOCK_SIGNED_OUT_USER, END_SESSION, END_SESSIONS, END_EXCESS, SLICE } = statements;
@@ -151,7 +152,7 @@ describe('the statements of a sign-out', () => {
 
   it.each<[string, () => Promise<Record<string, unknown>[]>]>([
     ['END_SESSIONS', () => run(END_SESSIONS, [userId, 'all', null, null, 'cause'])],
-    ['END_EXCESS', () => run(END_EXCESS, [userId, randomUUID(), null, 0, 'cause'])],
+    ['END_EXCESS', () => run(END_EXCESS, [userId, randomUUID(), null, 0, 'cause', false])],
     [
       'END_SESSIONS_AT_PROVIDER',
       () => run(statements.END_SESSIONS_AT_PROVIDER, [userId, null, null, 'cause', null]),
@@ -176,13 +177,26 @@ describe('the statements of a sign-out', () => {
     await begin(LAPTOP, { expires_at: past });
     await begin(LAPTOP, { idle_ends_at: past });
     const excess = async (most: number) =>
-      idsOf(await run(END_EXCESS, [userId, given, PHONE, most, 'cause']));
+      idsOf(await run(END_EXCESS, [userId, given, PHONE, most, 'cause', false]));
     expect(await excess(4)).toEqual(new Set());
     expect(await excess(3)).toEqual(new Set([same]));
     expect(await excess(2)).toEqual(new Set([old]));
     await run(END_SESSION, [userId, given, 'cause']);
     expect(await excess(1)).toEqual(new Set());
     expect(await excess(0)).toEqual(new Set([recent]));
+  });
+
+  it('3. `END_EXCESS` counts sessions of programs apart', async () => {
+    const program = programDeviceId(Buffer.alloc(32, 1));
+    const [phone, own, other] = [
+      await begin(PHONE),
+      await begin(program),
+      await begin(programDeviceId(Buffer.alloc(32, 255))),
+    ];
+    const excess = async (given: string, device: string, isProgram: boolean) =>
+      idsOf(await run(END_EXCESS, [userId, given, device, 1, 'cause', isProgram]));
+    expect(await excess(phone, PHONE, false)).toEqual(new Set());
+    expect(await excess(own, program, true)).toEqual(new Set([other]));
   });
 
   it('3. `END_SESSIONS_AT_PROVIDER` ends those with the names, up to a begin', async () => {

@@ -107,7 +107,7 @@ describe.each([
     const secretKey = new SecretKey(randomBytes(32));
     const idTokens = new IdTokens({ secretKey }, new SessionStore(sql, dataSource));
     codes = new AuthorizationCodes(dataSource, sql, new SealedIdentities(idTokens));
-    devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource));
+    devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource), NO_FEATURES);
     const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
     const changes = new UserChanges(audit, { now: () => Date.now() } as Clock);
     users = new UsersService(

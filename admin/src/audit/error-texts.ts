@@ -82,6 +82,10 @@ const TEXTS: Readonly<Record<string, ErrorText>> = {
     means: 'The application asks for tokens in a way that this service does not have.',
     say: OUR_FAULT,
   },
+  invalid_target: {
+    means: 'A program asked for an API that this service does not know, or an application for any API.',
+    say: OUR_FAULT,
+  },
   unknown: {
     means: 'The identity provider ended the sign-in without a code.',
     say: 'Please try again, and tell me what the page of your provider shows.',

@@ -1,4 +1,5 @@
 export type {
+  AgentEvent,
   Channel,
   ChannelEvents,
   ClaimsEvent,
@@ -14,6 +15,7 @@ export type {
 } from './channel/channel-events.js';
 export { createClient } from './client.js';
 export type {
+  Agent,
   ConnectOptions,
   Device,
   DeviceRequest,

@@ -20,7 +20,19 @@ export interface ConnectOptions {
   readonly id?: string | null | undefined;
 }
 
-/** A browser or an application in which the user has signed in. Times are RFC 3339. */
+/** A program of a third party that acts for the user. Its name is what it says of itself. Times are RFC 3339. */
+export interface Agent {
+  /** An address, whose host is that of the program; else the name under which the service's settings have it. */
+  readonly client_id: string;
+  readonly client_name: string;
+  /** The API that it may use. */
+  readonly resource: string;
+  /** What it may do there, separated by spaces. */
+  readonly scope: string;
+  readonly allowed_at: string;
+}
+
+/** A browser, an application or a program in which the user has signed in. Times are RFC 3339. */
 export interface Device {
   /** Made by the device; unchanged by later sign-ins. */
   readonly device_id: string;
@@ -41,6 +53,8 @@ export interface Device {
   readonly signed_in: boolean;
   /** Whether its channel is connected; up to a minute late for other devices. */
   readonly online: boolean;
+  /** Of a program that acts for the user; `removeDevice()` ends it. */
+  readonly agent?: Agent;
 }
 
 /** A device without a browser that asks to be signed in as the user. Times are RFC 3339. */

@@ -1,5 +1,5 @@
 import { errorReason } from '../../platform/errors/error-facts.js';
-import type { Answer } from '../../platform/http/signed-calls/signed-http.js';
+import type { Answer } from '../../platform/http/foreign/foreign-http.js';
 
 /** Statuses with a meaning of their own: Request Timeout, Gone, Too Many Requests. */
 const [TIMEOUT, GONE, TOO_MANY] = [408, 410, 429];

@@ -2,7 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Clock } from '../../platform/database/clock.js';
-import { signedHeaders, Stopwatch, type SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
+import { Stopwatch, type ForeignHttp } from '../../platform/http/foreign/foreign-http.js';
+import { signedHeaders } from '../../platform/http/foreign/signed-headers.js';
 import type { AuditEvent } from '../audit-event.js';
 import { isBefore, parseTime, type AuditFeed, type Cursor } from '../audit-feed.js';
 import { toFailure, toFailureWithoutAnswer, type Failure } from './failure.js';
@@ -33,7 +34,7 @@ const WARN_AFTER = 2;
 interface SenderParts {
   readonly store: WebhookStore;
   readonly feed: AuditFeed;
-  readonly http: SignedHttp;
+  readonly http: ForeignHttp;
   readonly clock: Clock;
   readonly secrets: () => readonly string[];
   /** Names of wanted events. */

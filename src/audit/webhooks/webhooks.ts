@@ -12,7 +12,7 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 import { Declared } from '../../platform/declared.js';
 import { Clock } from '../../platform/database/clock.js';
 import { Events } from '../../platform/events.js';
-import { SignedHttp } from '../../platform/http/signed-calls/signed-http.js';
+import { ForeignHttp } from '../../platform/http/foreign/foreign-http.js';
 import { AuditFeed } from '../audit-feed.js';
 import { TIMEOUT_MS, WebhookSender } from './webhook-sender.js';
 import { WebhookStore } from './webhook.store.js';
@@ -24,7 +24,7 @@ const STOP_MS = 2000;
 @Injectable()
 export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Webhooks.name);
-  private readonly http: SignedHttp;
+  private readonly http: ForeignHttp;
   private readonly senders: readonly WebhookSender[];
 
   constructor(
@@ -43,7 +43,8 @@ export class Webhooks implements OnApplicationBootstrap, BeforeApplicationShutdo
       webhookEvents: names = auditNames.filter((name) => !name.endsWith('_refused')),
       secretFiles,
     } = settings;
-    this.http = new SignedHttp(TIMEOUT_MS, settings.webhookPrivate);
+    const reach = settings.webhookPrivate ? 'anywhere' : 'internet';
+    this.http = new ForeignHttp({ timeoutMs: TIMEOUT_MS, reach, setting: 'WEBHOOK_PRIVATE' });
     const { name, parser } = settingsTable.webhookSecret;
     const warn = (line: string): void => this.logger.warn(line);
     const secret = currentSecret(secretFiles.get(name), parser, webhookSecret, warn);

@@ -37,7 +37,13 @@ export function withQuery(redirectUri: string, answer: Answer): string {
 }
 
 /** Error codes in the redirect to a stock client (RFC 6749 §4.1.2.1). */
-export type ClientError = 'unsupported_response_type' | 'invalid_request' | ProviderCode | 'server_error';
+export type ClientError =
+  | 'unsupported_response_type'
+  | 'invalid_request'
+  | 'invalid_scope'
+  | 'invalid_target'
+  | ProviderCode
+  | 'server_error';
 
 /** Error that is sent to the client, at a redirect URI that was verified. */
 export class ErrorForClient extends Error {

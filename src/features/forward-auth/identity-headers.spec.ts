@@ -10,7 +10,16 @@ function headers(claims: Claims, withClaims = false, profile = {}): Record<strin
 }
 
 it('sends every header, also one without a value', () => {
-  const empty = { Device: '', Username: '', Email: '', Roles: '', Groups: '', Claims: '' };
+  const empty = {
+    Device: '',
+    Client: '',
+    Scope: '',
+    Username: '',
+    Email: '',
+    Roles: '',
+    Groups: '',
+    Claims: '',
+  };
   expect(headers({})).toEqual({ User: 'u', Session: 's', ...empty });
   const ofDevice = { session: { ...session, deviceId: 'd' } };
   expect(identityHeaders(ofDevice, {}, true).headers).toMatchObject({ 'X-Latchkey-Device': 'd' });

@@ -8,7 +8,10 @@ export const MOST_BYTES = 7 * 1024;
 /** Claims with a header. */
 const WITH_HEADER: readonly string[] = ['preferred_username', 'email', 'roles', 'groups'];
 
-type Caller = Pick<VerifiedToken, 'session' | 'username' | 'email'>;
+interface Caller extends Pick<VerifiedToken, 'session' | 'username' | 'email'> {
+  /** Program that acts for the user, and what it may do. */
+  readonly program?: { readonly clientId: string; readonly scope: string };
+}
 
 interface IdentityHeaders {
   readonly headers: Readonly<Record<string, string>>;
@@ -21,7 +24,7 @@ interface IdentityHeaders {
  * @param claims effective claims of the user; a name or an address there comes before that of the profile
  */
 export function identityHeaders(
-  { session: { userId, sessionId, deviceId }, username, email }: Caller,
+  { session: { userId, sessionId, deviceId }, username, email, program }: Caller,
   claims: Claims,
   withClaims: boolean,
 ): IdentityHeaders {
@@ -29,6 +32,8 @@ export function identityHeaders(
     'X-Latchkey-User': userId,
     'X-Latchkey-Session': sessionId,
     'X-Latchkey-Device': deviceId ?? '',
+    'X-Latchkey-Client': program ? encode(program.clientId) : '',
+    'X-Latchkey-Scope': program ? program.scope.split(' ').map(encode).join(',') : '',
     'X-Latchkey-Username': '',
     'X-Latchkey-Email': '',
     'X-Latchkey-Roles': '',

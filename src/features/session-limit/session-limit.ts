@@ -1,6 +1,7 @@
 import { Inject, Injectable, Module } from '@nestjs/common';
 import { SignInStep, type SignedIn } from '../../extensions.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { isOfProgram } from '../../platform/http/parameters/uuid.js';
 import { DeviceModule } from '../../device/device.module.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
@@ -20,6 +21,7 @@ class SessionLimit implements SignInStep {
   ) {}
 
   async after({ session, origin }: SignedIn): Promise<void> {
+    if (isOfProgram(session.deviceId)) return;
     const most = this.settings.maxSessions!; // else there is no such module
     const { userId } = session;
     const counts = await this.sessions.countLive([userId], most + 1);

@@ -19,6 +19,10 @@ export const ERROR_STATUS = {
   unsupported_grant_type: 400, // RFC 6749 §5.2
   authorization_pending: 400, // RFC 8628 §3.5
   expired_token: 400,
+  invalid_target: 400, // RFC 8707 §2; this and below: programs that act for a user
+  invalid_scope: 400, // RFC 6749 §5.2
+  unauthorized_client: 400,
+  interaction_required: 400, // in a redirect only
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

@@ -12,6 +12,10 @@ export interface RightsNeeded {
   readonly orPerson: boolean;
   /** Whether the key may be the password of Basic, as introspecting clients send it (RFC 7662 §2.1). */
   readonly asPassword?: boolean;
+  /**
+   * Whether an API with tokens of its own may call the route with its key; the route restricts what it gets.
+   */
+  readonly ofAudience?: boolean;
 }
 
 export const ACCESS = 'latchkey:access';
@@ -30,9 +34,9 @@ export const ForwardedToken = (): MethodDecorator & ClassDecorator =>
 /** The route needs a service key with this right as bearer token (docs/production.md#service-keys). */
 export const ServiceKeyOnly = (
   right: ServiceRight,
-  { asPassword = false } = {},
+  { asPassword = false, ofAudience = false } = {},
 ): MethodDecorator & ClassDecorator =>
-  SetMetadata(ACCESS, { rights: [right], orPerson: false, asPassword } satisfies Access);
+  SetMetadata(ACCESS, { rights: [right], orPerson: false, asPassword, ofAudience } satisfies Access);
 
 /** The route needs one of these rights, of a service key or of a user to whom a feature grants it. */
 export const Requires = (...rights: readonly ServiceRight[]): MethodDecorator & ClassDecorator =>
@@ -42,6 +46,8 @@ declare module 'express-serve-static-core' {
   interface Request {
     /** Set by the guard if the caller is a user. */
     session?: SessionIds;
+    /** Set by the guard if the caller is an API with tokens of its own. */
+    audience?: string;
   }
 }
 

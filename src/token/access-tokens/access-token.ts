@@ -7,9 +7,9 @@ import { uuidOfHash, UUID } from '../../platform/http/parameters/uuid.js';
 import type { DpopProof } from '../dpop/dpop-proofs.js';
 import type { Authentication } from '../refresh/refresh-token.js';
 import { KeyRing, signJwt } from '../keys/key-ring.js';
-import { tokenMembers, type Claims } from '../../identity/claims.js';
+import { pickClaims, tokenMembers, type Claims } from '../../identity/claims.js';
 
-/** `client_id` of all tokens (RFC 9068 §2.2): clients are not registered. */
+/** `client_id` of all other tokens (RFC 9068 §2.2): clients are not registered. */
 const CLIENT_ID = 'latchkey';
 
 /** Claims of an access token (RFC 9068 §2.2). Times are seconds since the epoch. */
@@ -22,6 +22,8 @@ export interface AccessTokenClaims extends Authentication {
   readonly sid: string;
   readonly device_id?: string;
   readonly client_id: string;
+  /** Of a delegated session. */
+  readonly scope?: string;
   readonly jti: string;
   readonly iat: number;
   readonly exp: number;
@@ -56,12 +58,25 @@ export interface IssuedAccessToken {
  */
 const PROOF_STORED_S = 180;
 
+/** What a user lets a program do at an API: its tokens are for this API alone (RFC 8707). */
+export interface Delegation {
+  /** `aud`. */
+  readonly audience: string;
+  readonly clientId: string;
+  /** Separated by spaces. */
+  readonly scope: string;
+  /** Names of the claims that the API gets. */
+  readonly claims: readonly string[];
+}
+
 export interface TokenContent {
   readonly authentication?: Authentication | undefined;
   /** Determines the `jti`, so only one token can be stored for it. */
   readonly proof?: DpopProof | undefined;
   /** Effective claims of the user. */
   readonly claims: Claims;
+  /** Absent: a token of the application itself. */
+  readonly delegation?: Delegation | undefined;
   /** The token expires then at the latest: seconds since the epoch. */
   readonly latest?: number | undefined;
 }
@@ -77,7 +92,7 @@ export class AccessTokens {
   /** Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068. */
   issue(
     { userId, sessionId, deviceId }: SessionIds,
-    { authentication, proof, claims, latest = Infinity }: TokenContent,
+    { authentication, proof, claims, delegation, latest = Infinity }: TokenContent,
   ): IssuedAccessToken {
     const { publicUrl, accessTokenTtl } = this.settings;
     const { header, privateKey } = this.keys.signer!;
@@ -89,16 +104,18 @@ export class AccessTokens {
       header,
       {
         iss: publicUrl,
-        aud: publicUrl,
+        aud: delegation?.audience ?? publicUrl,
         sub: userId,
         sid: sessionId,
         ...device,
-        client_id: CLIENT_ID,
+        client_id: delegation?.clientId ?? CLIENT_ID,
+        ...(delegation && { scope: delegation.scope }),
         jti,
         iat,
         exp,
         ...authentication,
-        ...tokenMembers(claims), // none has a name of the token (isClaimName)
+        // none has a name of the token (isClaimName)
+        ...tokenMembers(delegation ? pickClaims(claims, delegation.claims) : claims),
       },
       privateKey,
     );

@@ -32,6 +32,16 @@ declare module 'express-serve-static-core' {
   }
 }
 
+/** One or several that may be the token's `aud`. */
+type Audience = string | readonly string[];
+
+interface VerifyOptions {
+  /** Whether to read the profile, too. */
+  readonly isForwarded?: boolean;
+  /** Default: the application's own. */
+  readonly audience?: Audience;
+}
+
 type Signed = Pick<VerifiedToken, 'claims' | 'kid'>;
 
 interface Presented {
@@ -60,12 +70,9 @@ export class AccessTokenVerifier {
     );
   }
 
-  /**
-   * @param isForwarded whether to read the profile, too
-   * @throws OAuthError `invalid_token`, without the reason; errors of the database
-   */
-  async verify(token: string, isForwarded = false): Promise<VerifiedToken> {
-    const verified = await this.find(token, isForwarded);
+  /** @throws OAuthError `invalid_token`, without the reason; errors of the database */
+  async verify(token: string, options?: VerifyOptions): Promise<VerifiedToken> {
+    const verified = await this.find(token, options);
     if (verified) return verified;
     throw invalidToken('the access token is invalid, has expired or was ended');
   }
@@ -76,9 +83,12 @@ export class AccessTokenVerifier {
    * @returns undefined if the token is invalid
    * @throws errors of the database, also if an unknown key cannot be looked up
    */
-  async find(token: string, isForwarded = false): Promise<VerifiedToken | undefined> {
-    const signed =
-      this.checkSignature(token) ?? ((await this.keys.learn(token)) ? this.checkSignature(token) : undefined);
+  async find(
+    token: string,
+    { isForwarded = false, audience = this.settings.publicUrl }: VerifyOptions = {},
+  ): Promise<VerifiedToken | undefined> {
+    const check = (): Signed | undefined => this.checkSignature(token, audience);
+    const signed = check() ?? ((await this.keys.learn(token)) ? check() : undefined);
     if (!signed) return undefined;
     const { claims, kid } = signed;
     const stored = await (isForwarded ? this.findForwarded : this.findStored)({ token, claims });
@@ -112,14 +122,14 @@ export class AccessTokenVerifier {
   }
 
   /** @returns undefined unless one of our keys signed the token and it has not expired */
-  private checkSignature(token: string): Signed | undefined {
+  private checkSignature(token: string, audience: Audience): Signed | undefined {
     try {
       const { publicUrl } = this.settings;
       const { header, payload } = this.jwt.verify<{ header: { kid: string }; payload: object }>(token, {
         complete: true,
         algorithms: ['ES256'],
         issuer: publicUrl,
-        audience: publicUrl,
+        audience: audience as string | [string, ...string[]],
         clockTimestamp: this.clock.now() / 1000, // no leeway
       });
       const claims = readClaims(payload);

@@ -41,8 +41,14 @@ export class Introspection {
   /** Issuer: PUBLIC_URL. */
   iss?: string;
 
-  /** Audience: PUBLIC_URL. */
+  /** Audience: PUBLIC_URL, or the API that the token is for. */
   aud?: string;
+
+  /** The program that a user lets act for them; left out for a token of the application. */
+  client_id?: string | undefined;
+
+  /** What the program may do at the API, separated by spaces; left out likewise. */
+  scope?: string | undefined;
 
   /** `Bearer` for an access token, else `refresh_token`. */
   token_type?: 'Bearer' | 'refresh_token';

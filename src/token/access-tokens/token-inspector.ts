@@ -6,10 +6,12 @@ import type { SessionIds } from '../../platform/events.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
+import { Audiences, type Audience } from './audiences.js';
 import { REFRESH_TOKEN, REFRESH_TOKENS } from './introspect.sql.js';
 import type { Session } from '../sessions/session.entity.js';
 import { SessionStore } from '../sessions/session.store.js';
 import {
+  DELEGATED,
   hashRefreshToken,
   parseRefreshToken,
   type Authentication,
@@ -17,10 +19,13 @@ import {
 } from '../refresh/refresh-token.js';
 
 /** Valid token of either kind; times are seconds since the epoch. */
-export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 'iss' | 'aud'> {
+export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 'iss' | 'aud' | 'scope'> {
   readonly session: SessionIds;
   readonly authentication: Authentication | undefined;
   readonly kind: 'Bearer' | 'refresh_token';
+  /** Of a token for another API than the service itself. */
+  readonly audience?: Audience | undefined;
+  readonly clientId?: string;
   /** Of a refresh token: its session has ended, since nobody used it. */
   readonly isIdle?: boolean;
   readonly jti?: string;
@@ -47,6 +52,7 @@ export class TokenInspector {
 
   constructor(
     private readonly accessTokens: AccessTokenVerifier,
+    private readonly audiences: Audiences,
     private readonly sessions: SessionStore,
     private readonly claims: ClaimsStore,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -70,18 +76,22 @@ export class TokenInspector {
    * @returns undefined for a token that is unknown, expired or ended
    */
   async find(token: string, isSuspect = false): Promise<InspectedToken | undefined> {
-    const parsed = parseRefreshToken(token);
+    const parsed = parseRefreshToken(token) ?? parseRefreshToken(token, DELEGATED);
     if (!parsed) return this.inspectAccessToken(token);
     return this.inspectRefreshToken(token, parsed, isSuspect ? this.findSuspect : this.findLive);
   }
 
   private async inspectAccessToken(token: string): Promise<InspectedToken | undefined> {
-    const verified = await this.accessTokens.find(token);
+    const accepted = [this.settings.publicUrl, ...this.audiences.names];
+    const verified = await this.accessTokens.find(token, { audience: accepted });
     if (!verified) return undefined;
-    const { jti, iat, exp, iss, aud, auth_time, acr, amr } = verified.claims;
+    const { jti, iat, exp, iss, aud, auth_time, acr, amr, client_id: clientId, scope } = verified.claims;
     const authentication = { auth_time, acr, amr };
     const { session, claimsVersion } = verified;
-    return { session, authentication, kind: 'Bearer', jti, iat, exp, iss, aud, claimsVersion };
+    const audience = this.audiences.find(aud);
+    const delegation = audience && { audience, clientId, ...(scope !== undefined && { scope }) };
+    const times = { iat, exp, iss, aud };
+    return { session, authentication, kind: 'Bearer', jti, ...times, ...delegation, claimsVersion };
   }
 
   /**

@@ -17,8 +17,10 @@ const PIECE = 16 * 1024;
 @Injectable()
 export class SessionFeedStreams implements BeforeApplicationShutdown {
   private readonly streams = new EventStreams<ReaderQueue>();
-  /** Endings that were found by the reading in progress. */
+  /** What the reading in progress has found. */
   private pieces: string[] = [];
+  /** The same without claims. */
+  private endings: string[] = [];
 
   constructor(
     private readonly store: SessionFeedStore,
@@ -26,7 +28,10 @@ export class SessionFeedStreams implements BeforeApplicationShutdown {
     events: Events,
   ) {
     events.on('session.ended', (ended) => {
-      if (this.streams.open.size > 0) addToPieces(this.pieces, formatEnded(ended));
+      if (this.streams.open.size === 0) return;
+      const text = formatEnded(ended);
+      addToPieces(this.pieces, text);
+      addToPieces(this.endings, text);
     });
     const addClaims = (userId: string, text: string): void => {
       if (this.streams.open.size > 0) addToPieces(this.pieces, text);
@@ -44,10 +49,11 @@ export class SessionFeedStreams implements BeforeApplicationShutdown {
   /**
    * Sends past endings, and then new ones, until the reader disconnects.
    * @param lastEventId cursor of the reader
+   * @param withClaims whether the reader gets changes of claims
    * @throws OAuthError `slow_down` if too many streams are open, `server_error`, and errors of the database
    */
-  open(stream: EventStream, lastEventId: string | undefined): Promise<void> {
-    const queue = new ReaderQueue(stream);
+  open(stream: EventStream, lastEventId: string | undefined, withClaims = true): Promise<void> {
+    const queue = new ReaderQueue(stream, withClaims);
     return this.streams.add(stream, queue, () => this.sendPast(queue, lastEventId));
   }
 
@@ -63,7 +69,7 @@ export class SessionFeedStreams implements BeforeApplicationShutdown {
     for await (const { changed = [], voided = [], ended = [], cursor } of pages) {
       const id = cursor === null ? '' : `id: ${cursor}\n\n`;
       const others = changed.filter(({ userId }) => !queue.changed.has(userId));
-      const claims = [...others.map(formatChanged), ...voided.map(formatVoided)];
+      const claims = queue.withClaims ? [...others.map(formatChanged), ...voided.map(formatVoided)] : [];
       stream.send(claims.join('') + ended.map(formatEnded).join('') + id);
       await stream.drained();
       if (!stream.isOpen) return;
@@ -75,10 +81,12 @@ export class SessionFeedStreams implements BeforeApplicationShutdown {
 
   /** Sends the endings of a reading to all streams; the cursor only after the past was sent. */
   private flush(cursor: string | null): void {
-    const { pieces } = this;
-    this.pieces = [];
+    const { pieces, endings } = this;
+    [this.pieces, this.endings] = [[], []];
     const [forReady, forOthers] = cursor === null ? ['', ''] : [`: ${cursor}\nid: ${cursor}\n\n`, ALIVE];
-    for (const queue of this.streams.open.values()) queue.add(pieces, queue.isReady ? forReady : forOthers);
+    for (const queue of this.streams.open.values()) {
+      queue.add(queue.withClaims ? pieces : endings, queue.isReady ? forReady : forOthers);
+    }
   }
 }
 
@@ -124,7 +132,10 @@ export class ReaderQueue {
   private end = '';
   private isSending = false;
 
-  constructor(readonly stream: EventStream) {}
+  constructor(
+    readonly stream: EventStream,
+    readonly withClaims = true,
+  ) {}
 
   add(pieces: readonly string[], end = ''): void {
     if (pieces.length > 0 || end !== '') this.end = end;

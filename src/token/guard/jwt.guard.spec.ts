@@ -10,6 +10,7 @@ import type { AuditRefusals, Refusal } from '../../audit/audit-refusals.js';
 import type { UserLifecycles } from '../../user/user-lifecycle.js';
 import { Public, Requires, ServiceKeyOnly } from '../../platform/http/access.js';
 import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access-token.verifier.js';
+import { Audiences } from '../access-tokens/audiences.js';
 import { JwtGuard, ServiceKeys } from './jwt.guard.js';
 
 const GOOD = 'a-good_token.~+/==';
@@ -57,10 +58,12 @@ describe('authentication', () => {
       },
     };
     const serviceKeys = Object.entries(KEYS).map(([key, rights]) => ({ name: `the ${key}`, key, rights }));
+    const audiences = new Audiences();
     guard = new JwtGuard(
       new Reflector(),
       tokens as AccessTokenVerifier,
-      new ServiceKeys({ serviceKeys } as unknown as Settings),
+      new ServiceKeys({ serviceKeys } as unknown as Settings, audiences),
+      audiences,
       events,
       limits as RateLimits,
       { right: () => Promise.resolve(right) } as Partial<UserLifecycles> as UserLifecycles,

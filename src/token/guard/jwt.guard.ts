@@ -10,6 +10,7 @@ import { Events } from '../../platform/events.js';
 import { RateLimits } from '../../platform/http/rate-limit.js';
 import { UserLifecycles } from '../../user/user-lifecycle.js';
 import { ACCESS, type Access, type RightsNeeded } from '../../platform/http/access.js';
+import { Audiences } from '../access-tokens/audiences.js';
 import {
   AccessTokenVerifier,
   invalidToken,
@@ -21,6 +22,8 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 
 export interface KeyHolder {
   readonly name: string;
+  /** Its holder is this API, and may do what a route allows APIs (`ofAudience`). */
+  readonly audience?: string;
   readonly rights: ReadonlySet<ServiceRight>;
 }
 
@@ -29,7 +32,10 @@ export interface KeyHolder {
 export class ServiceKeys {
   private readonly keys: readonly { readonly hash: Buffer; readonly holder: KeyHolder }[];
 
-  constructor(@Inject(SETTINGS) { serviceKeys }: Settings) {
+  constructor(
+    @Inject(SETTINGS) { serviceKeys }: Settings,
+    private readonly audiences: Audiences,
+  ) {
     this.keys = serviceKeys.map(({ key, name }) => {
       const same = serviceKeys.filter((other) => other.key === key);
       const rights = new Set(same.flatMap((other) => other.rights));
@@ -45,7 +51,9 @@ export class ServiceKeys {
   find(text: string): KeyHolder | undefined {
     const presented = hash('sha256', text, 'buffer');
     const [found] = this.keys.filter(({ hash: known }) => timingSafeEqual(known, presented));
-    return found?.holder;
+    if (found) return found.holder;
+    const audience = this.audiences.findByKey(text)?.resource;
+    return audience === undefined ? undefined : { name: audience, audience, rights: new Set() };
   }
 }
 
@@ -68,6 +76,7 @@ export class JwtGuard implements CanActivate {
     private readonly reflector: Reflector,
     private readonly tokens: AccessTokenVerifier,
     private readonly serviceKeys: ServiceKeys,
+    private readonly audiences: Audiences,
     private readonly events: Events,
     private readonly limits: RateLimits,
     private readonly lifecycles: UserLifecycles,
@@ -114,7 +123,11 @@ export class JwtGuard implements CanActivate {
   }
 
   private async admitForwarded(request: Request): Promise<true> {
-    request.verified = await this.tokens.verify(readToken(request), true);
+    const audience = this.audiences.find(request.query['resource'])?.resource;
+    request.verified = await this.tokens.verify(readToken(request), {
+      isForwarded: true,
+      ...(audience !== undefined && { audience }),
+    });
     return true;
   }
 
@@ -140,6 +153,10 @@ export class JwtGuard implements CanActivate {
     const basic = needed.asPassword ? readBasic(request.headers.authorization) : undefined;
     const key = basic ? this.findKey(basic.password) : this.serviceKeys.find(readToken(request));
     if (key) Object.assign(request, { actor: { type: 'service_key', name: key.name } });
+    if (key?.audience !== undefined && needed.ofAudience) {
+      request.audience = key.audience;
+      return;
+    }
     const granted = key?.rights ?? (await this.findUserRights(request, needed.orPerson));
     if (needed.rights.some((right) => granted.has(right))) return;
     const who = `a service key with the right${needed.orPerson ? ', or a role with it' : ''}`;

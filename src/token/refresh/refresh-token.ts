@@ -2,8 +2,11 @@ import { hash, randomBytes } from 'node:crypto';
 import type { SessionIds } from '../../platform/events.js';
 import { uuidIn } from '../../platform/http/parameters/uuid.js';
 
-/** Lets secret scanners recognise a leaked token. */
-const PREFIX = 'lkr_';
+/** Prefixes, by which secret scanners recognise a leaked token: of the application, and of programs. */
+const OWN = 'lkr_';
+export const DELEGATED = 'lka_';
+/** What the hash of a program's token covers first: as a token of the application, it is unknown. */
+const DELEGATED_DOMAIN = Buffer.from('agent\0');
 /** Characters of a token with the longest authentication (identity.ts). */
 const MAX_REFRESH_TOKEN = 2048;
 
@@ -34,7 +37,7 @@ export interface ParsedRefreshToken {
 }
 
 /**
- * Makes the refresh token of a session: `lkr_` and base64url of a header of 82 bytes and the JSON of the
+ * Makes the refresh token of a session: a prefix and base64url of a header of 82 bytes and the JSON of the
  * authentication, if any. So an access token can be signed before the query; the stored hash covers all of
  * it.
  */
@@ -42,6 +45,7 @@ export function makeRefreshToken(
   { sessionId, userId, deviceId }: SessionIds,
   bound = false,
   authentication?: Authentication,
+  prefix: typeof OWN | typeof DELEGATED = OWN,
 ): string {
   const header = Buffer.alloc(JSON_AT);
   header[0] = VERSION;
@@ -51,16 +55,16 @@ export function makeRefreshToken(
   if (deviceId !== null) writeUuid(header, DEVICE_AT, deviceId);
   randomBytes(JSON_AT - SECRET_AT).copy(header, SECRET_AT);
   const json = Buffer.from(authentication ? JSON.stringify(authentication) : '');
-  return PREFIX + Buffer.concat([header, json]).toString('base64url');
+  return prefix + Buffer.concat([header, json]).toString('base64url');
 }
 
 /**
  * Parses a refresh token; only its hash shows whether it is ours.
  * @returns undefined if it has another format
  */
-export function parseRefreshToken(token: string): ParsedRefreshToken | undefined {
-  if (!token.startsWith(PREFIX) || token.length > MAX_REFRESH_TOKEN) return undefined;
-  const bytes = Buffer.from(token.slice(PREFIX.length), 'base64url');
+export function parseRefreshToken(token: string, prefix: string = OWN): ParsedRefreshToken | undefined {
+  if (!token.startsWith(prefix) || token.length > MAX_REFRESH_TOKEN) return undefined;
+  const bytes = Buffer.from(token.slice(prefix.length), 'base64url');
   const [version, flags] = bytes;
   if (bytes.length < JSON_AT || version !== VERSION || flags! > BOUND + DEVICE) return undefined;
   const hex = bytes.toString('hex', 0, SECRET_AT);
@@ -87,10 +91,13 @@ function parseAuthentication(json: string): Authentication | undefined {
 
 /**
  * Hashes a token for the database (spec §2.2): SHA-256 of its text or, for a bound session, of thumbprint and
- * text.
+ * text. Of a program's token, `agent` and a zero byte come first.
  */
 export function hashRefreshToken(token: string, jkt: Buffer | null = null): Buffer {
-  return hash('sha256', jkt === null ? token : Buffer.concat([jkt, Buffer.from(token)]), 'buffer');
+  const isDelegated = token.startsWith(DELEGATED);
+  if (jkt === null && !isDelegated) return hash('sha256', token, 'buffer');
+  const parts = [...(isDelegated ? [DELEGATED_DOMAIN] : []), ...(jkt === null ? [] : [jkt])];
+  return hash('sha256', Buffer.concat([...parts, Buffer.from(token)]), 'buffer');
 }
 
 function writeUuid(bytes: Buffer, at: number, uuid: string): void {

@@ -8,10 +8,11 @@ import { DatabaseBusy } from '../../platform/database/limits.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events, type SessionIds } from '../../platform/events.js';
 import { ClaimsStore } from '../../user/claims.store.js';
+import type { Delegation } from '../access-tokens/access-token.js';
 import { TokenInspector } from '../access-tokens/token-inspector.js';
 import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
 import type { Session } from '../sessions/session.entity.js';
-import { parseRefreshToken } from './refresh-token.js';
+import { DELEGATED, parseRefreshToken } from './refresh-token.js';
 import { toSessionEnds, type RefreshedToken, type SessionEnds } from './refresh.dto.js';
 import { RefreshStore, type Refresh, type RefreshedAccessToken } from './refresh.store.js';
 
@@ -32,6 +33,19 @@ export interface RefreshParameters {
   /** As it came. */
   readonly idle_for?: unknown;
 }
+
+/** A session that a user has delegated to a program, as a feature knows it. @public */
+export interface Delegated {
+  readonly delegation: Delegation;
+  /** End of the session: seconds since the epoch. */
+  readonly latest: number;
+}
+
+/**
+ * Finds what the session of a program's refresh token may do. The token is checked after it.
+ * @throws OAuthError
+ */
+export type FindDelegation = (session: SessionIds) => Promise<Delegated>;
 
 /** @throws OAuthError `invalid_request` */
 function parseIdleFor(value: unknown): number {
@@ -62,6 +76,7 @@ export class RefreshService {
    * @param call is used if the session is bound to a key
    * @param originOf is called for a refusal only
    * @param params `idle_for` counts if `SESSION_IDLE_TTL` is set
+   * @param findDelegation of a program's token; without it, only tokens of the application are known
    * @throws OAuthError `invalid_grant` if the token is unknown or has expired (IdleEnd if the session has),
    *   `invalid_dpop_proof` if only the proof is invalid; DatabaseBusy if the claims of the user change each
    *   time
@@ -70,18 +85,20 @@ export class RefreshService {
     { refresh_token: refreshToken, idle_for: reported }: RefreshParameters,
     call: DpopCall,
     originOf: () => Origin,
+    findDelegation?: FindDelegation,
   ): Promise<RefreshedToken> {
     const idleFor = this.settings.sessionIdleTtl === undefined ? 0 : parseIdleFor(reported);
-    const parsed = parseRefreshToken(refreshToken);
+    const parsed = parseRefreshToken(refreshToken, findDelegation && DELEGATED);
     try {
       if (!parsed) throw new UnknownToken();
       const { session, authentication, bound } = parsed;
       const proof = bound ? await this.proofs.validate(call) : undefined;
-      const refresh = { refreshToken, session, authentication, proof, idleFor };
+      const delegated = await findDelegation?.(session);
+      const refresh = { refreshToken, session, authentication, proof, idleFor, ...delegated };
       const { token, expiresIn, endsAt } = await this.issue(refresh);
       // After the token, which proves the session: of a forged one, nothing is looked up.
       this.events.emit('session.used', session);
-      const ends = endsAt === undefined ? {} : this.toEnds(endsAt, idleFor);
+      const ends = endsAt === undefined ? {} : this.toEnds(endsAt, delegated ? null : idleFor);
       return { access_token: token, token_type: 'Bearer', expires_in: expiresIn, ...ends };
     } catch (error) {
       if (error instanceof OAuthError) this.recordRefusal(error, originOf(), refreshToken, parsed?.session);
@@ -95,7 +112,7 @@ export class RefreshService {
    */
   private async issue(refresh: Omit<Refresh, 'claims'>): Promise<RefreshedAccessToken> {
     const { session } = refresh;
-    let latest: number | undefined;
+    let { latest } = refresh;
     for (let left = TRIES; left > 0; left--) {
       const claims = this.claims.known(session.userId);
       const result = await this.store.issue({ ...refresh, claims, latest });
@@ -109,9 +126,10 @@ export class RefreshService {
     throw new DatabaseBusy('the claims of the user change too often');
   }
 
-  private toEnds(endsAt: number, idleFor: number): SessionEnds {
+  /** @param idleFor null: the session has no idle end */
+  private toEnds(endsAt: number, idleFor: number | null): SessionEnds {
     const { sessionIdleTtl } = this.settings;
-    const idle = sessionIdleTtl === undefined ? null : sessionIdleTtl - idleFor;
+    const idle = sessionIdleTtl === undefined || idleFor === null ? null : sessionIdleTtl - idleFor;
     return toSessionEnds(endsAt - this.clock.now() / 1000, idle);
   }
 

@@ -7,7 +7,7 @@ import { OneAtATime } from '../../platform/database/limits.js';
 import { Sql } from '../../platform/database/sql.js';
 import { Declared } from '../../platform/declared.js';
 import type { SessionIds } from '../../platform/events.js';
-import { AccessTokens, type IssuedAccessToken } from '../access-tokens/access-token.js';
+import { AccessTokens, type Delegation, type IssuedAccessToken } from '../access-tokens/access-token.js';
 import type { DpopProof } from '../dpop/dpop-proofs.js';
 import { hashRefreshToken, type Authentication } from './refresh-token.js';
 import { mayEndEarly } from './refresh.dto.js';
@@ -26,6 +26,8 @@ export interface Refresh {
   readonly idleFor: number;
   /** End of the session, in seconds since the epoch, if an attempt was refused by it. */
   readonly latest?: number | undefined;
+  /** Of a session that the user has delegated to a program: it has no idle end. */
+  readonly delegation?: Delegation | undefined;
 }
 
 export interface RefreshedAccessToken extends IssuedAccessToken {
@@ -147,11 +149,13 @@ export class RefreshStore {
   }
 
   private sign(refresh: Refresh): SignedRefresh {
-    const { session, authentication, proof, claims, idleFor, latest = Infinity } = refresh;
+    const { session, authentication, proof, claims, idleFor, delegation, latest = Infinity } = refresh;
     const { sessionIdleTtl } = this.settings;
     const idleEndsAt =
-      sessionIdleTtl === undefined ? null : toIdleEnd(this.clock.now() / 1000, idleFor, sessionIdleTtl);
-    const content = { authentication, proof, claims: claims.effective };
+      sessionIdleTtl === undefined || delegation
+        ? null
+        : toIdleEnd(this.clock.now() / 1000, idleFor, sessionIdleTtl);
+    const content = { authentication, proof, delegation, claims: claims.effective };
     const end = Math.min(latest, idleEndsAt ?? Infinity);
     return { ...refresh, issued: this.accessTokens.issue(session, { ...content, latest: end }), idleEndsAt };
   }

@@ -97,6 +97,11 @@ export const hasAccessToken = (table: string): string => `EXISTS (
 export const hasSession = (table: string): string => `EXISTS (
   SELECT FROM refresh_tokens t WHERE t.user_id = ${table}.user_id AND ${LIVING})`;
 
+/** The row names a session, and it is live. @public */
+export const hasSessionOf = (table: string): string => `EXISTS (
+  SELECT FROM refresh_tokens t
+  WHERE t.user_id = ${table}.user_id AND t.session_id = ${table}.session_id AND ${LIVING})`;
+
 export type SessionKey = Pick<SessionIds, 'userId' | 'sessionId'>;
 
 /** Ended sessions of a user that are read at most. */

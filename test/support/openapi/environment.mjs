@@ -79,7 +79,7 @@ ajv.addSchema(document, 'document');
 
 /** Outside the interface: pages and their files, the sample provider, sockets; SCIM and signals, which providers call. */
 const EXEMPT =
-  /^\/(?:$|callback$|admin(?:\/?$|\/(?:users|audit|callback)\b|\/[\w-]+\.\w+$)|brand\/logo$|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|device(?:$|\/callback$|\/confirm$)|providers\/[\w-]+\/(?:signals|global-token-revocation)$|scim\/|socket\.io\/)/;
+  /^\/(?:$|callback$|admin(?:\/?$|\/(?:users|audit|callback)\b|\/[\w-]+\.\w+$)|brand\/logo$|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|device(?:$|\/callback$|\/confirm$)|agents\/(?:authorize|callback|consent)$|providers\/[\w-]+\/(?:signals|global-token-revocation)$|scim\/|socket\.io\/)/;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

@@ -44,6 +44,16 @@ export interface DeviceRequestEvent {
   readonly expires_at: string;
 }
 
+/** A program of a third party that the user lets act for them. */
+export interface AgentEvent {
+  readonly device_id: string;
+  readonly client_name: string;
+  /** The API that it may use. */
+  readonly resource: string;
+  /** What it may do there, separated by spaces. */
+  readonly scope: string;
+}
+
 /** The user's claims, all of them. */
 export interface ClaimsEvent {
   readonly claims: UserClaims;
@@ -59,6 +69,8 @@ export interface ServiceEvents {
   'device.signed_out': DeviceEvent;
   /** A device without a browser asks to be signed in as the user: `deviceRequests()`. */
   'device.requested': DeviceRequestEvent;
+  /** A program may act for the user: `devices()` has it. */
+  'agent.allowed': AgentEvent;
   /** The user's claims have changed. The client refreshes the token; `session.claims` has them with the next `change`. */
   'claims.changed': ClaimsEvent;
 }

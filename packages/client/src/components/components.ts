@@ -14,7 +14,7 @@ type Parts = [
   /** The client's texts, which have the application's replacements. */
   texts: Texts & Partial<AccountTexts>,
   /** Loads a module. */
-  orNetworkError: <Module>(loading: Promise<Module>) => Promise<Module>,
+  orNetworkError: Kit['orNetworkError'],
   /** Aborted if the component is removed, or if a later call shows something in the element. */
   claimed: AbortController,
   place: Element,
@@ -67,7 +67,7 @@ async function show<Options extends object>(
   const [component, language] = await Promise.all([orNetworkError(loading), others]);
   const words = { ...english, ...language?.default, ...texts };
   const pages = (most: number): Promise<DevicePages> => loadPages(api, most);
-  const kit = { client, pages, texts: words, make, icon, mount };
+  const kit = { client, pages, texts: words, orNetworkError, make, icon, mount };
   if (!claimed.signal.aborted)
     claimed.signal.addEventListener('abort', component.show(kit, place, options ?? ({} as Options)));
   return () => claimed.abort();

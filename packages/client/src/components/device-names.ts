@@ -1,5 +1,5 @@
 import type { Device } from '../latchkey.js';
-import type { AccountTexts } from '../texts/account/account-texts.js';
+import type { FirstAccountTexts } from '../texts/account/account-texts.js';
 
 /** How a device is shown. */
 export interface DeviceName {
@@ -31,7 +31,7 @@ export function fill(text: string, values: Readonly<Record<string, string>>): st
 }
 
 /** Returns the names of the devices of a list. @param now milliseconds since the epoch */
-export function namesOf(devices: readonly Device[], texts: AccountTexts, now: number): DeviceName[] {
+export function namesOf(devices: readonly Device[], texts: FirstAccountTexts, now: number): DeviceName[] {
   const relative = new Intl.RelativeTimeFormat(texts.language, { numeric: 'auto' });
   const date = new Intl.DateTimeFormat(texts.language, { dateStyle: 'medium' });
   const exact = new Intl.DateTimeFormat(texts.language, { dateStyle: 'medium', timeStyle: 'medium' });
@@ -72,7 +72,7 @@ export function namesOf(devices: readonly Device[], texts: AccountTexts, now: nu
   });
 }
 
-function agentOf({ browser, os }: Device, { browserOnSystem }: AccountTexts): string {
+function agentOf({ browser, os }: Device, { browserOnSystem }: FirstAccountTexts): string {
   return browser && os ? fill(browserOnSystem, { browser, system: os }) : (browser ?? os ?? '');
 }
 

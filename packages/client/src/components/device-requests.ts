@@ -1,6 +1,7 @@
 import type { LatchkeyError } from '../latchkey-error.js';
 import type { DeviceRequest } from '../latchkey.js';
 import type { DeviceRequestsOptions } from '../options.js';
+import english from '../texts/account/requests-en.js';
 import { STYLE } from './device-requests-style.js';
 import type { Kit } from './kit.js';
 
@@ -9,7 +10,8 @@ const OF_SESSION: readonly string[] = ['signed_out', 'invalid_token'];
 
 /** Shows the requests in an element. @param options are read at each error @returns a function that removes them */
 export function show(kit: Kit, place: Element, options: DeviceRequestsOptions): () => void {
-  const { client, make, texts } = kit;
+  const { client, make } = kit;
+  const texts = { ...english, ...kit.texts };
   const root = kit.mount(place, STYLE, texts.language);
   const list = make('ul', { role: 'list', ariaLabel: texts.deviceRequests });
   const status = make('p', { role: 'status' });

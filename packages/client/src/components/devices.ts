@@ -17,6 +17,8 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
   const rows = new Map<string, DeviceRow>();
   let shown: DevicePages | undefined;
   let connection: Connection = 'connecting';
+  /** Shows the programs of a list; loaded with the first program. */
+  let programs: Promise<(devices: readonly Device[]) => void> | undefined;
 
   const root = kit.mount(place, STYLE, kit.texts.language);
   const status = make('p', { role: 'status' });
@@ -43,10 +45,23 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     options.onError?.(error);
   };
 
+  const showPrograms = (): void =>
+    void programs
+      ?.then((showAll) => showAll(shown?.devices ?? []))
+      .catch((error: LatchkeyError) => {
+        programs = undefined;
+        fail(error, texts.listFailed);
+      });
+
   const render = (): void => {
     if (!shown) return;
-    const { isMore } = shown;
-    const devices = [...shown.devices];
+    const { isMore, devices: all } = shown;
+    const devices = all.filter(({ agent }) => !agent);
+    if (devices.length < all.length)
+      programs ??= kit
+        .orNetworkError(import('./programs.js'))
+        .then(({ makePrograms }) => makePrograms(kit, root, remove, say, fill, namesOf, makeQuestion));
+    showPrograms();
     devices.sort((one, other) => rank(other) - rank(one)); // else by last use
     const names = namesOf(devices, texts, Date.now());
     const ids = devices.map(({ device_id }) => device_id);
@@ -89,24 +104,30 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
         }
       },
       signOut: async ({ signed_in: isIn }, { title }) => {
-        try {
-          await client.removeDevice(id).catch((error: LatchkeyError) => {
-            if (error.code !== 'not_found') throw error; // another device has removed it
-          });
-        } catch (error) {
-          return fail(error as LatchkeyError, texts.actionFailed);
-        }
-        trouble.hidden = true;
+        if (!(await remove(id))) return;
         if (isIn) say(fill(texts.deviceIsOut, { device: title }));
         const { nextElementSibling, previousElementSibling } = row.element;
         const next = nextElementSibling ?? previousElementSibling ?? list.lastElementChild;
         replace(id, () => undefined);
         for (const other of rows.values()) if (other.element === next) other.focus();
-        follower.load();
       },
     });
     rows.set(id, row);
     return row;
+  };
+  /** Signs a device out and removes it. @returns whether it is gone */
+  const remove = async (id: string): Promise<boolean> => {
+    try {
+      await client.removeDevice(id).catch((error: LatchkeyError) => {
+        if (error.code !== 'not_found') throw error; // another device has removed it
+      });
+    } catch (error) {
+      fail(error as LatchkeyError, texts.actionFailed);
+      return false;
+    }
+    trouble.hidden = true;
+    follower.load();
+    return true;
   };
   /** Shows a change at once; the list that is loaded next has it, too. */
   const replace = (id: string, change: (device: Device) => Device | undefined): void => {
@@ -151,6 +172,7 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     },
     onUser: () => {
       shown = undefined;
+      showPrograms();
       list.replaceChildren();
       gone.replaceChildren();
       rows.clear();

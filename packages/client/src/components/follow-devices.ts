@@ -76,7 +76,7 @@ export function followDevices({ client, pages }: Pick<Kit, 'client' | 'pages'>, 
   };
   const lose = (): void => after('lost', LOST_AFTER, () => listener.onConnection('away'));
   const onEvent = (event: string, device: Partial<DeviceEvent>, sentAt: string): void => {
-    if (!event.startsWith('device.')) return;
+    if (!/^(device|agent)\./.test(event)) return;
     const isNew = Date.now() - Date.parse(sentAt) < ONLINE_AFTER;
     const isOurs = device.device_id === client.session?.deviceId;
     if (isNew && isOurs && event === 'device.signed_out') return; // the session ends at this moment

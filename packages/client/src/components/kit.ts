@@ -1,5 +1,5 @@
 import type { Device, Latchkey } from '../latchkey.js';
-import type { AccountTexts } from '../texts/account/account-texts.js';
+import type { FirstAccountTexts } from '../texts/account/account-texts.js';
 
 /** The first pages of the user's devices, newest use first. */
 export interface DevicePages {
@@ -13,9 +13,11 @@ export interface DevicePages {
  */
 export interface Kit {
   readonly client: Latchkey;
-  readonly texts: AccountTexts;
+  readonly texts: FirstAccountTexts;
   /** Loads pages of 100 devices. @param most number of pages */
   readonly pages: (most: number) => Promise<DevicePages>;
+  /** Waits for a module that is loaded. @throws LatchkeyError `network` */
+  readonly orNetworkError: <Module>(loading: Promise<Module>) => Promise<Module>;
   /** Makes an element. Strings become text, never HTML. */
   readonly make: <Name extends keyof HTMLElementTagNameMap>(
     name: Name,

@@ -19,6 +19,8 @@ export type AuditName =
   | 'device_requested'
   | 'device_approved'
   | 'device_denied'
+  | 'agent_allowed'
+  | 'agent_refused'
   | 'signal_received'
   | 'webhook_paused'
   | 'webhook_event_set_aside'

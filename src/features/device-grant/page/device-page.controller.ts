@@ -7,6 +7,7 @@ import { SETTINGS, type Settings } from '../../../platform/config/settings/setti
 import { Clock } from '../../../platform/database/clock.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { renderPage, type Page } from '../../../platform/http/page/layout.js';
+import { requireOwnForm } from '../../../platform/http/page/question.js';
 import { RateLimit } from '../../../platform/http/rate-limit.js';
 import { Public } from '../../../platform/http/access.js';
 import { DeviceCodes, readUserCode, UserCodes } from '../requests/codes.js';
@@ -42,7 +43,7 @@ export class DevicePageController {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    this.refuseForeign(request);
+    requireOwnForm(request, this.settings.publicUrl);
     const language = chooseLanguage(request);
     try {
       const found = await this.userCodes.find(user_code, request.ip);
@@ -110,22 +111,13 @@ export class DevicePageController {
     @Res() response: Response,
     @RequestOrigin() origin: Origin,
   ): Promise<void> {
-    this.refuseForeign(request);
+    requireOwnForm(request, this.settings.publicUrl);
     const language = chooseLanguage(request);
     const secret = readSecret(request, this.settings.publicUrl);
     const counts = secret !== undefined && (await this.page.answer(secret, answer === 'yes', origin));
     setSecret(response, this.settings.publicUrl, undefined);
     if (!counts) return send(response, endPage(language, 'over'), 400);
     send(response, endPage(language, answer === 'yes' ? 'approved' : 'denied'));
-  }
-
-  /** Forms of other sites are refused; the cookie, `SameSite=Lax`, does not come with them either. */
-  private refuseForeign({ headers }: Request): void {
-    // Without a referrer, `Origin` is "null".
-    const { origin = 'null', 'sec-fetch-site': site } = headers;
-    const isOwn = ['null', new URL(this.settings.publicUrl).origin].includes(origin);
-    if (isOwn && (site === undefined || site === 'same-origin')) return;
-    throw new OAuthError('invalid_request', 'the form is of another site');
   }
 }
 

@@ -1,15 +1,18 @@
 import { html, type Html } from '../../../platform/http/page/html.js';
 import { layout, type Page } from '../../../platform/http/page/layout.js';
+import {
+  chooseLanguage as chooseOf,
+  CROSS,
+  factList,
+  QUESTION_STYLE,
+  TICK,
+  type PageLanguage as LanguageOf,
+} from '../../../platform/http/page/question.js';
 import { browserOf } from '../../../platform/http/user-agent.js';
 import { showUserCode } from '../requests/codes.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
 import { readFileSync } from 'node:fs';
 import type { Request } from 'express';
-
-const icon = (path: string): Html =>
-  html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="${path}" /></svg>`;
-const CROSS = icon('M6 6l12 12M18 6L6 18');
-const TICK = icon('M4.5 12.5l5 5 10-11');
 
 type Problem = 'wrongCode' | 'tooMany' | 'failed' | 'notAllowed' | 'otherAccount';
 type End = 'approved' | 'denied' | 'over';
@@ -96,16 +99,7 @@ export function questionPage(
     language,
     html`<h1>${texts.question}</h1>
       ${facts.isForeign ? html`<p class="problem" role="alert">${texts.foreign}</p>` : undefined}
-      <dl class="facts">
-        ${rows.flatMap(([name, value]) =>
-          value === null
-            ? []
-            : [
-                html`<dt>${name}</dt>
-                  <dd>${value}</dd>`,
-              ],
-        )}
-      </dl>
+      ${factList(rows)}
       <p class="lead">${texts.warning}</p>
       <form method="post" action="/device/confirm" class="answers">
         <button name="answer" value="no">${CROSS}${texts.no}</button>
@@ -123,20 +117,8 @@ export function endPage(language: PageLanguage, end: End): Page {
   );
 }
 
-const STYLE = `
-.facts { display: grid; grid-template-columns: auto 1fr; gap: 6px 16px; margin: 20px 0 0; }
-.facts dt { color: var(--soft); }
-.facts dd { margin: 0; font-weight: 550; overflow-wrap: anywhere; }
-.facts + .lead { margin-top: 16px; font-size: 14px; }
-.facts a { display: block; width: fit-content; color: var(--accent); font-size: 14px; font-weight: 400; }
-.answers { display: grid; grid-template-columns: repeat(auto-fit, minmax(180px, 1fr)); gap: 12px; }
-.answers button {
-  display: flex; align-items: center; justify-content: center; gap: 6px; margin: 0; padding: 10px 8px;
-  color: var(--ink); background: var(--card); border-color: var(--field);
-}
+const STYLE = `${QUESTION_STYLE}
 .answers button[value=yes] { color: var(--accent); border-color: var(--accent); }
-.answers button:hover { background: var(--tint); }
-.answers svg { flex: none; }
 `;
 
 function page({ tag, texts }: PageLanguage, content: Html): Page {
@@ -152,18 +134,13 @@ type Languages = typeof import('./texts.json');
 /** Texts of the page for devices without a browser. */
 type DeviceTexts = Readonly<Languages['en']>;
 
-/** Language of a page, and its texts. */
-export interface PageLanguage {
-  readonly tag: string;
-  readonly texts: DeviceTexts;
-}
+type PageLanguage = LanguageOf<DeviceTexts>;
 
 const JSON_TEXTS = readFileSync(new URL('texts.json', import.meta.url), 'utf8');
 // The type of the file: the compiler finds a text that a language lacks.
 const LANGUAGES: Readonly<Record<string, DeviceTexts>> = JSON.parse(JSON_TEXTS) as Languages;
 
-/** Chooses the language of a page by `Accept-Language`; English if none fits. */
+/** Chooses the language of the page. */
 export function chooseLanguage(request: Request): PageLanguage {
-  const tag = request.acceptsLanguages(Object.keys(LANGUAGES)) || 'en';
-  return { tag, texts: LANGUAGES[tag]! };
+  return chooseOf(request, LANGUAGES);
 }

@@ -18,7 +18,7 @@ export class DeviceAuthorizationController {
    * `urn:ietf:params:oauth:grant-type:device_code` every `interval` seconds (RFC 8628).
    *
    * @returns Codes for the device and for the person.
-   * @throws OAuthError
+   * @throws OAuthError `unauthorized_client`
    */
   @Post('device_authorization')
   @RateLimit('token')

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { TokenGrant, type Verified } from '../../../extensions.js';
+import { TokenGrant, type GrantCall, type Verified } from '../../../extensions.js';
 import type { Origin } from '../../../audit/audit-event.js';
 import { SignInSteps } from '../../../auth/extensions/sign-in-steps.js';
 import { SignInRefusals } from '../../../auth/sign-in/sign-in-refusals.js';
+import { requireUnchangedClaims } from '../../../auth/sign-in/unchanged-claims.js';
 import { SignInService } from '../../../auth/sign-in/sign-in.service.js';
 import type { DeviceDto, IssuedTokens } from '../../../auth/token.dto.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { DpopProofs, type DpopCall, type DpopProof } from '../../../token/dpop/dpop-proofs.js';
+import { DpopProofs, type DpopProof } from '../../../token/dpop/dpop-proofs.js';
 import { parseRefreshToken } from '../../../token/refresh/refresh-token.js';
 import type { Identity } from '../../../provider/identity/identity.js';
-import { areSameClaims } from '../../../identity/claims.js';
 import { UserStore } from '../../../user/user.store.js';
 import { ApprovedSessions } from '../approval/approved-sessions.js';
 import { SealedIdentities } from '../../../auth/sealed-identities.js';
@@ -52,13 +52,8 @@ export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
     private readonly signOuts: SignOutService,
   ) {}
 
-  async issue(
-    params: DeviceTokenDto,
-    call: DpopCall,
-    origin: Origin,
-    closed: AbortSignal,
-  ): Promise<IssuedTokens> {
-    const proof = await this.proofs.validateAtSignIn(call); // first: a bad one spends no code
+  async issue(params: DeviceTokenDto, { dpop, origin, closed }: GrantCall): Promise<IssuedTokens> {
+    const proof = await this.proofs.validateAtSignIn(dpop); // first: a bad one spends no code
     const deviceCodeHash = this.codes.hashSecret(params.device_code);
     let polled = await this.requests.poll(deviceCodeHash, params.client_id);
     if (polled === 'open') {
@@ -102,7 +97,7 @@ export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
     try {
       const verified = await this.refusals.watch(known, () => this.verifiedOf(request));
       const admitted = await this.steps.check(verified, origin, device);
-      await this.refusals.watch(known, () => this.checkClaims(known.userId, admitted));
+      await this.refusals.watch(known, () => requireUnchangedClaims(this.users, admitted));
       return await this.signIns.issue(admitted, device, { proof, origin });
     } catch (error) {
       if (!(error instanceof OAuthError) || !REFUSALS.has(error.error)) throw error;
@@ -121,17 +116,6 @@ export class DeviceGrant implements TokenGrant<DeviceTokenDto> {
     const session = { userId: userId!, sessionId: approvedBy };
     const authentication = identity as Pick<Identity, 'acr' | 'amr'>;
     return this.approved.identityOf(session, authentication, requestedAt!.getTime());
-  }
-
-  /** A sign-in on the page may be minutes old: it must not bring claims back that have changed since. */
-  private async checkClaims(userId: string, { identity, requestedAt }: Verified): Promise<void> {
-    const { claimsChangedAt = null, providerClaims = null } = (await this.users.find(userId)) ?? {};
-    if (claimsChangedAt === null || claimsChangedAt.getTime() <= requestedAt) return;
-    if (areSameClaims(providerClaims ?? {}, identity.claims)) return;
-    const reason = 'claims_changed';
-    throw new OAuthError('access_denied', 'the rights of the user have changed since the sign-in', {
-      reason,
-    });
   }
 }
 

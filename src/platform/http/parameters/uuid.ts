@@ -4,6 +4,35 @@ import type { PipeTransform } from '@nestjs/common';
 /** A UUID of any version, in any case. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+/**
+ * Ids of devices that are programs of third parties: of version 8 (RFC 9562 §5.8). No client may choose one.
+ */
+const OF_PROGRAM = /^a6e17000-[0-9a-f]{4}-8/i;
+
+/** First and last id that `programDeviceId` returns. */
+export const PROGRAM_DEVICES = [
+  'a6e17000-0000-8000-8000-000000000000',
+  'a6e17000-0000-8fff-bfff-ffffffffffff',
+] as const;
+
+/** Returns the device id of a program from the hash of what identifies it. @public */
+export function programDeviceId(digest: Buffer): string {
+  return `a6e17000-0000${uuidOfHash(digest).slice(13)}`;
+}
+
+/** Whether a session is of a program: it is no session of the application itself. */
+export function isOfProgram(deviceId: string | null): boolean {
+  return deviceId !== null && OF_PROGRAM.test(deviceId);
+}
+
+/** A UUID that a client has chosen. */
+export const OWN_UUID = {
+  matches: {
+    pattern: { test: (text: string) => UUID.test(text) && !OF_PROGRAM.test(text) },
+    as: 'a UUID, and none of a program',
+  },
+};
+
 export const A_UUID = { matches: { pattern: UUID, as: 'a UUID' } };
 
 /** Requires a UUID in the path; passes it on in lower case. */

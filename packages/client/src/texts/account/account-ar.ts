@@ -58,6 +58,14 @@ const texts: AccountTexts = {
   requestOver: 'هذا الطلب لم يعد مفتوحًا، أو الرمز غير صحيح.',
   requestWrongNumber: 'الرقم غير صحيح. تم رفض الطلب.',
   stay: 'متابعة الجلسة',
+  programs: 'البرامج التي تعمل نيابة عنك',
+  programsHint: 'تسجيل الخروج من جميع الأجهزة الأخرى يُنهي وصولها أيضًا.',
+  programAccess: 'في {api}: {scope}',
+  programSince: 'سُمح به في {when}',
+  endProgram: 'إنهاء',
+  endProgramNamed: 'إنهاء {program}',
+  endQuestion: 'هل تريد إنهاء وصول {program}؟',
+  programEnded: 'لم يعد بإمكان {program} العمل نيابة عنك.',
 };
 
 export default texts;

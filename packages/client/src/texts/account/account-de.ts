@@ -58,6 +58,14 @@ const texts: AccountTexts = {
   requestOver: 'Diese Anfrage ist nicht mehr offen, oder der Code ist falsch.',
   requestWrongNumber: 'Die Zahl war falsch. Die Anfrage wurde abgelehnt.',
   stay: 'Angemeldet bleiben',
+  programs: 'Programme, die für Sie handeln',
+  programsHint: 'Wenn Sie alle anderen Geräte abmelden, endet auch ihr Zugriff.',
+  programAccess: 'Bei {api}: {scope}',
+  programSince: 'Erlaubt am {when}',
+  endProgram: 'Beenden',
+  endProgramNamed: 'Beenden: {program}',
+  endQuestion: 'Den Zugriff von {program} beenden?',
+  programEnded: '{program} kann nicht mehr für Sie handeln.',
 };
 
 export default texts;

@@ -1,6 +1,6 @@
-import type { AccountTexts } from './account-texts.js';
+import type { FirstAccountTexts } from './account-texts.js';
 
-const texts: AccountTexts = {
+const texts: FirstAccountTexts = {
   language: 'en',
   close: 'Close',
   wait: 'One moment, please',
@@ -44,18 +44,6 @@ const texts: AccountTexts = {
     'All your devices are signed out at once, this one as well. On each, you have to sign in again.',
   stillThere: 'Are you still there?',
   idleEnd: 'You will be signed out {when}.',
-  deviceRequests: 'Devices that ask',
-  requestQuestion: 'Sign “{device}” in?',
-  requestFacts: '{program}, {address}, {when}',
-  requestWarning: 'Only if it is in front of you. If somebody has sent you a code, answer “No”.',
-  requestNumber: 'Number on the device',
-  requestCode: 'Code on the device',
-  approve: 'Yes, sign it in',
-  deny: 'No',
-  requestApproved: 'The device is signed in.',
-  requestDenied: 'The request was denied.',
-  requestOver: 'This request is not open any more, or the code is wrong.',
-  requestWrongNumber: 'The number was wrong. The request was denied.',
   stay: 'Stay signed in',
 };
 

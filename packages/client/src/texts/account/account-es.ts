@@ -57,6 +57,14 @@ const texts: AccountTexts = {
   requestOver: 'Esta solicitud ya no está abierta, o el código es incorrecto.',
   requestWrongNumber: 'El número era incorrecto. La solicitud fue rechazada.',
   stay: 'Mantener la sesión',
+  programs: 'Programas que actúan en su nombre',
+  programsHint: 'Al cerrar sesión en los demás dispositivos, también termina su acceso.',
+  programAccess: 'En {api}: {scope}',
+  programSince: 'Permitido el {when}',
+  endProgram: 'Terminar',
+  endProgramNamed: 'Terminar: {program}',
+  endQuestion: '¿Terminar el acceso de {program}?',
+  programEnded: '{program} ya no puede actuar en su nombre.',
 };
 
 export default texts;

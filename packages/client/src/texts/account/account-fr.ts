@@ -57,6 +57,14 @@ const texts: AccountTexts = {
   requestOver: 'Cette demande n’est plus ouverte, ou le code est faux.',
   requestWrongNumber: 'Le nombre était faux. La demande a été refusée.',
   stay: 'Rester connecté',
+  programs: 'Programmes qui agissent en votre nom',
+  programsHint: 'La déconnexion de tous les autres appareils met aussi fin à leur accès.',
+  programAccess: 'Sur {api} : {scope}',
+  programSince: 'Autorisé le {when}',
+  endProgram: 'Mettre fin',
+  endProgramNamed: 'Mettre fin : {program}',
+  endQuestion: 'Mettre fin à l’accès de {program} ?',
+  programEnded: '{program} ne peut plus agir en votre nom.',
 };
 
 export default texts;

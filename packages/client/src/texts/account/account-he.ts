@@ -57,6 +57,14 @@ const texts: AccountTexts = {
   requestOver: 'הבקשה כבר אינה פתוחה, או שהקוד שגוי.',
   requestWrongNumber: 'המספר היה שגוי. הבקשה נדחתה.',
   stay: 'להמשיך',
+  programs: 'תוכנות שפועלות בשמך',
+  programsHint: 'יציאה מכל המכשירים האחרים מסיימת גם את הגישה שלהן.',
+  programAccess: 'ב-{api}: {scope}',
+  programSince: 'אושר בתאריך {when}',
+  endProgram: 'סיום',
+  endProgramNamed: 'סיום: {program}',
+  endQuestion: 'לסיים את הגישה של {program}?',
+  programEnded: '{program} כבר לא יכולה לפעול בשמך.',
 };
 
 export default texts;

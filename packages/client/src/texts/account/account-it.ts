@@ -58,6 +58,14 @@ const texts: AccountTexts = {
   requestOver: 'Questa richiesta non è più aperta, o il codice è sbagliato.',
   requestWrongNumber: 'Il numero era sbagliato. La richiesta è stata rifiutata.',
   stay: 'Resta in sessione',
+  programs: 'Programmi che agiscono per tuo conto',
+  programsHint: 'Uscendo da tutti gli altri dispositivi termina anche il loro accesso.',
+  programAccess: 'Su {api}: {scope}',
+  programSince: 'Consentito il {when}',
+  endProgram: 'Termina',
+  endProgramNamed: 'Termina: {program}',
+  endQuestion: 'Terminare l’accesso di {program}?',
+  programEnded: '{program} non può più agire per tuo conto.',
 };
 
 export default texts;

@@ -58,6 +58,14 @@ const texts: AccountTexts = {
   requestOver: 'このリクエストはもう有効ではないか、コードが間違っています。',
   requestWrongNumber: '数字が間違っていたため、リクエストは拒否されました。',
   stay: 'サインインしたままにする',
+  programs: 'あなたに代わって操作するプログラム',
+  programsHint: 'ほかのすべてのデバイスをサインアウトすると、これらのアクセスも終了します。',
+  programAccess: '{api}: {scope}',
+  programSince: '{when} に許可',
+  endProgram: '終了',
+  endProgramNamed: '{program} を終了',
+  endQuestion: '{program} のアクセスを終了しますか？',
+  programEnded: '{program} はあなたに代わって操作できなくなりました。',
 };
 
 export default texts;

@@ -57,6 +57,14 @@ const texts: AccountTexts = {
   requestOver: '이 요청은 더 이상 유효하지 않거나 코드가 잘못되었습니다.',
   requestWrongNumber: '숫자가 틀려 요청이 거부되었습니다.',
   stay: '로그인 유지',
+  programs: '나를 대신해 작동하는 프로그램',
+  programsHint: '다른 모든 기기에서 로그아웃하면 이 프로그램의 액세스도 종료됩니다.',
+  programAccess: '{api}: {scope}',
+  programSince: '{when}에 허용됨',
+  endProgram: '종료',
+  endProgramNamed: '종료: {program}',
+  endQuestion: '{program}의 액세스를 종료할까요?',
+  programEnded: '{program}은(는) 더 이상 나를 대신해 작동할 수 없습니다.',
 };
 
 export default texts;

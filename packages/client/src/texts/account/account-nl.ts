@@ -58,6 +58,14 @@ const texts: AccountTexts = {
   requestOver: 'Dit verzoek is niet meer open, of de code is onjuist.',
   requestWrongNumber: 'Het getal was onjuist. Het verzoek is geweigerd.',
   stay: 'Ingelogd blijven',
+  programs: 'Programma’s die namens jou handelen',
+  programsHint: 'Uitloggen op alle andere apparaten beëindigt ook hun toegang.',
+  programAccess: 'Bij {api}: {scope}',
+  programSince: 'Toegestaan op {when}',
+  endProgram: 'Beëindigen',
+  endProgramNamed: 'Beëindigen: {program}',
+  endQuestion: 'De toegang van {program} beëindigen?',
+  programEnded: '{program} kan niet meer namens jou handelen.',
 };
 
 export default texts;

@@ -58,6 +58,14 @@ const texts: AccountTexts = {
   requestOver: 'Ta prośba nie jest już aktualna albo kod jest błędny.',
   requestWrongNumber: 'Liczba była błędna. Prośba została odrzucona.',
   stay: 'Nie wylogowuj',
+  programs: 'Programy, które działają w Twoim imieniu',
+  programsHint: 'Wylogowanie wszystkich innych urządzeń kończy też ich dostęp.',
+  programAccess: 'W {api}: {scope}',
+  programSince: 'Zezwolono: {when}',
+  endProgram: 'Zakończ',
+  endProgramNamed: 'Zakończ: {program}',
+  endQuestion: 'Zakończyć dostęp programu {program}?',
+  programEnded: '{program} nie może już działać w Twoim imieniu.',
 };
 
 export default texts;

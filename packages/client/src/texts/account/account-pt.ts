@@ -58,6 +58,14 @@ const texts: AccountTexts = {
   requestOver: 'Este pedido já não está aberto, ou o código está errado.',
   requestWrongNumber: 'O número estava errado. O pedido foi recusado.',
   stay: 'Continuar na sessão',
+  programs: 'Programas que agem em seu nome',
+  programsHint: 'Sair de todos os outros dispositivos também termina o acesso deles.',
+  programAccess: 'Em {api}: {scope}',
+  programSince: 'Permitido em {when}',
+  endProgram: 'Terminar',
+  endProgramNamed: 'Terminar: {program}',
+  endQuestion: 'Terminar o acesso de {program}?',
+  programEnded: '{program} não pode mais agir em seu nome.',
 };
 
 export default texts;

@@ -1,5 +1,5 @@
 /** The texts of `showDevices()`, `showUser()`, `showIdleNotice()` and their React components. */
-export interface AccountTexts {
+export interface AccountTexts extends ProgramTexts, RequestTexts {
   /** Language of the texts (BCP 47): of dates and times, too. */
   language: string;
   close: string;
@@ -62,6 +62,12 @@ export interface AccountTexts {
   stillThere: string;
   /** `{when}` is e.g. `in 58 seconds`. */
   idleEnd: string;
+  /** Button: the session goes on. */
+  stay: string;
+}
+
+/** The texts of `showDeviceRequests()`. */
+export interface RequestTexts {
   /** Name of the list of devices that ask to be signed in. */
   deviceRequests: string;
   /** Question above a request. `{device}` is its name, else that of its program. */
@@ -82,6 +88,25 @@ export interface AccountTexts {
   requestOver: string;
   /** The number was wrong, so the request was denied. */
   requestWrongNumber: string;
-  /** Button: the session goes on. */
-  stay: string;
 }
+
+/** The texts of the programs that act for the user. */
+export interface ProgramTexts {
+  /** Title of their list, and what it says below. */
+  programs: string;
+  programsHint: string;
+  /** `{api}` is the address of what the program may use, `{scope}` what it may do there, e.g. `orders:read`. */
+  programAccess: string;
+  /** `{when}` is a date. */
+  programSince: string;
+  endProgram: string;
+  /** Name of this button for screen readers, which contains its text. `{program}` is the name, with the last use. */
+  endProgramNamed: string;
+  /** Asked before the end. `{program}` is the name. */
+  endQuestion: string;
+  programEnded: string;
+}
+
+/** The texts in the file of all components. In English, the others are in files of their own: few pages need them. */
+export type FirstAccountTexts = Omit<AccountTexts, keyof ProgramTexts | keyof RequestTexts> &
+  Partial<ProgramTexts & RequestTexts>;

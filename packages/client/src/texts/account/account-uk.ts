@@ -58,6 +58,14 @@ const texts: AccountTexts = {
   requestOver: 'Цей запит уже не відкритий, або код неправильний.',
   requestWrongNumber: 'Число було неправильним. Запит відхилено.',
   stay: 'Залишитися',
+  programs: 'Програми, що діють від вашого імені',
+  programsHint: 'Вихід на всіх інших пристроях припиняє і їхній доступ.',
+  programAccess: 'На {api}: {scope}',
+  programSince: 'Дозволено: {when}',
+  endProgram: 'Припинити',
+  endProgramNamed: 'Припинити: {program}',
+  endQuestion: 'Припинити доступ програми {program}?',
+  programEnded: '{program} більше не може діяти від вашого імені.',
 };
 
 export default texts;

@@ -56,6 +56,14 @@ const texts: AccountTexts = {
   requestOver: '此请求已失效，或代码不正确。',
   requestWrongNumber: '数字不正确，请求已被拒绝。',
   stay: '保持登录',
+  programs: '代表您操作的程序',
+  programsHint: '退出所有其他设备时，这些程序的访问权限也会终止。',
+  programAccess: '{api}：{scope}',
+  programSince: '允许于 {when}',
+  endProgram: '终止',
+  endProgramNamed: '终止 {program}',
+  endQuestion: '要终止 {program} 的访问权限吗？',
+  programEnded: '{program} 不能再代表您操作。',
 };
 
 export default texts;

@@ -2,14 +2,17 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { lookup } from 'node:dns';
 import { jest } from '@jest/globals';
 import { answerWith, RawProvider } from '../../../../test/support/raw-provider.js';
-import { SignedHttp } from './signed-http.js';
+import { ForeignHttp } from './foreign-http.js';
+
+const ANYWHERE = { timeoutMs: 10_000, reach: 'anywhere' } as const;
+const INTERNET = { timeoutMs: 10_000, reach: 'internet', setting: 'WEBHOOK_PRIVATE' } as const;
 
 /** Global unicast, not assigned: a connection to it fails. */
 const UNASSIGNED = '2000::1';
 
-describe('the HTTP client of signed calls', () => {
+describe('the HTTP client for foreign addresses', () => {
   let receiver: RawProvider;
-  let http: SignedHttp;
+  let http: ForeignHttp;
   beforeEach(async () => {
     receiver = await RawProvider.start();
     receiver.answer = answerWith('HTTP/1.1 204 No Content\r\n\r\n');
@@ -33,7 +36,7 @@ describe('the HTTP client of signed calls', () => {
   }
 
   it('sends a POST, and returns the status; a redirect is not followed, and no proxy is asked', async () => {
-    http = new SignedHttp(10_000, true);
+    http = new ForeignHttp(ANYWHERE);
     const proxy = 'http://127.0.0.1:9';
     Object.assign(process.env, { http_proxy: proxy, HTTP_PROXY: proxy, ALL_PROXY: proxy });
     try {
@@ -55,7 +58,7 @@ describe('the HTTP client of signed calls', () => {
     it.each(['127.0.0.1', '[::1]', 'localhost', '[::ffff:127.0.0.1]', '0.0.0.0', '127.1'])(
       'refuses %s',
       async (host) => {
-        http = new SignedHttp(10_000, false);
+        http = new ForeignHttp(INTERNET);
         await expect(post(`http://${host}:${receiver.port}`)).rejects.toThrow('in a private network');
         expect(receiver.sockets).toEqual([]);
       },
@@ -71,7 +74,7 @@ describe('the HTTP client of signed calls', () => {
       [[]],
     ])('refuses a name that resolves to %j', async (addresses) => {
       const resolve = resolver(addresses);
-      http = new SignedHttp(10_000, false, resolve);
+      http = new ForeignHttp(INTERNET, resolve);
       await expect(post(`http://hooks.example:${receiver.port}`)).rejects.toThrow('in a private network');
       expect(resolve.hosts).toEqual(['hooks.example']);
       expect(receiver.sockets).toEqual([]);
@@ -79,7 +82,7 @@ describe('the HTTP client of signed calls', () => {
 
     it('connects to the address that was checked: a name that changes in between leads nowhere else', async () => {
       const resolve = resolver([UNASSIGNED], ['127.0.0.1']);
-      http = new SignedHttp(10_000, false, resolve);
+      http = new ForeignHttp(INTERNET, resolve);
       await expect(post(`http://hooks.example:${receiver.port}`)).rejects.toThrow(/2000::1|Timeout/);
       expect(resolve.hosts).toHaveLength(1);
       await expect(post(`http://hooks.example:${receiver.port}`)).rejects.toThrow('in a private network');
@@ -88,13 +91,13 @@ describe('the HTTP client of signed calls', () => {
   });
 
   it('with WEBHOOK_PRIVATE, a name may resolve to a private address', async () => {
-    http = new SignedHttp(10_000, true, resolver(['127.0.0.1']));
+    http = new ForeignHttp(ANYWHERE, resolver(['127.0.0.1']));
     expect(await post(`http://hooks.example:${receiver.port}`)).toBe(204);
   });
 
   it('sends nothing once the time limit is over, as after a pause of the process', async () => {
     const now = Date.now();
-    http = new SignedHttp(10_000, true, resolver(['127.0.0.1']));
+    http = new ForeignHttp(ANYWHERE, resolver(['127.0.0.1']));
     const sent = post(`http://hooks.example:${receiver.port}`);
     const clock = jest.spyOn(Date, 'now').mockReturnValue(now + 10_500);
     try {
@@ -106,7 +109,7 @@ describe('the HTTP client of signed calls', () => {
   });
 
   /** Sends a POST. @returns what the time limit calls */
-  function postWithLimit(url: string): { sent: ReturnType<SignedHttp['post']>; late: () => void } {
+  function postWithLimit(url: string): { sent: ReturnType<ForeignHttp['post']>; late: () => void } {
     const timer = jest.spyOn(globalThis, 'setTimeout');
     const sent = http.post(url, {}, '{}');
     const [limit] = timer.mock.calls.filter(([, ms]) => ms === 10_000);
@@ -116,7 +119,7 @@ describe('the HTTP client of signed calls', () => {
 
   it('fails without a status within the time limit', async () => {
     receiver.answer = () => undefined;
-    http = new SignedHttp(10_000, true);
+    http = new ForeignHttp(ANYWHERE);
     const { sent, late } = postWithLimit(receiver.url);
     while (receiver.requests.length === 0) await new Promise(setImmediate);
     late();
@@ -128,7 +131,7 @@ describe('the HTTP client of signed calls', () => {
     const resolve = (_host: string, _options: unknown, callback: (...result: unknown[]) => void): void => {
       found = () => callback(null, [{ address: '127.0.0.1', family: 4 }]);
     };
-    http = new SignedHttp(10_000, true, resolve as unknown as typeof lookup);
+    http = new ForeignHttp(ANYWHERE, resolve as unknown as typeof lookup);
     const { sent, late } = postWithLimit(`http://hooks.example:${receiver.port}`);
     await new Promise(setImmediate);
     late();
@@ -139,7 +142,7 @@ describe('the HTTP client of signed calls', () => {
   });
 
   it('returns the body, or why there is none', async () => {
-    http = new SignedHttp(10_000, true);
+    http = new ForeignHttp(ANYWHERE);
     const answers = async (bytes: string): Promise<Buffer | Error> => {
       receiver.answer = answerWith(`HTTP/1.1 200 OK\r\n${bytes}`, true);
       return (await http.post(receiver.url, {}, '{}')).body;
@@ -158,7 +161,7 @@ describe('the HTTP client of signed calls', () => {
   });
 
   it('a status counts, even if the body never ends or the connection is lost', async () => {
-    http = new SignedHttp(10_000, true);
+    http = new ForeignHttp(ANYWHERE);
     receiver.answer = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc');
       setTimeout(() => socket.destroy(), 50).unref();

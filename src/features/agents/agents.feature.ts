@@ -1,0 +1,45 @@
+import type { Feature } from '../../extensions.js';
+import { text } from '../../platform/config/settings/parsers.js';
+import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
+
+const settings = settingRows({
+  agentsFile: {
+    section: 'Programs of third parties',
+    parser: text,
+    doc: 'JSON file of the APIs that programs of third parties may use for a user, such as MCP clients, and of the programs that are trusted (docs/agents.md). Unset: none may.',
+  },
+});
+
+declare module '../../platform/config/settings/settings.js' {
+  interface Settings extends SettingValues<typeof settings> {}
+}
+
+declare module '../../audit/audit-names.js' {
+  interface AuditNames extends Record<'agent_allowed' | 'agent_refused', true> {}
+}
+
+/** Returns the redirect URI of the sign-in before the question. */
+export function agentCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): string {
+  return `${publicUrl}/agents/callback`;
+}
+
+export const agents: Feature = {
+  name: 'agents',
+  settings,
+  auditNames: ['agent_allowed', 'agent_refused'],
+  isOn: ({ agentsFile }) => agentsFile !== undefined,
+  module: async () => ({ module: (await import('./agents.module.js')).AgentsModule }),
+  check: async (all) => void (await import('./file/agents-file.js')).readAgentsFile(all),
+  redirectUris: (all) =>
+    all.agentsFile === undefined ? [] : [{ uri: agentCallback(all), isRegistered: false }],
+  entities: async () => ({
+    ...(await import('./clients/used-assertion.entity.js')),
+    ...(await import('./authorize/agent-request.entity.js')),
+    ...(await import('./devices/agent-device.entity.js')),
+  }),
+  migrations: async () => ({
+    ...(await import('./migrations/1795910400000-agents.js')),
+    ...(await import('./migrations/1795910400001-agent-sessions.js')),
+  }),
+};

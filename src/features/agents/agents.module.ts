@@ -1,0 +1,51 @@
+import { Module, RequestMethod, type MiddlewareConsumer, type NestModule } from '@nestjs/common';
+import { AuthModule } from '../../auth/auth.module.js';
+import { ChannelModule } from '../../channel/channel.module.js';
+import { DeviceModule } from '../../device/device.module.js';
+import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
+import { TokenModule } from '../../token/token.module.js';
+import { UserModule } from '../../user/user.module.js';
+import { AgentRequests } from './authorize/agent-request.store.js';
+import { AgentRoutes } from './authorize/agent-routes.middleware.js';
+import { AgentAuthorizeController } from './authorize/authorize.controller.js';
+import { AgentAuthorizations } from './authorize/authorize.service.js';
+import { Consents } from './authorize/consents.service.js';
+import { AgentClients } from './clients/agent-clients.js';
+import { ClientAuthentication } from './clients/client-authentication.js';
+import { ClientDocuments } from './clients/client-documents.js';
+import { AgentDevices } from './devices/agent-device.store.js';
+import { AgentSignIns } from './devices/agent-sign-ins.js';
+import { Permissions } from './devices/permissions.js';
+import { AgentsFile, readAgentsFile } from './file/agents-file.js';
+import { AgentCodeGrant } from './tokens/agent-code.grant.js';
+import { AgentRefreshGrant } from './tokens/agent-refresh.grant.js';
+
+/** Programs of third parties that act for a user (docs/agents.md). */
+@Module({
+  imports: [AuthModule, ChannelModule, DeviceModule, TokenModule, UserModule],
+  controllers: [AgentAuthorizeController],
+  providers: [
+    AgentAuthorizations,
+    AgentCodeGrant,
+    AgentDevices,
+    AgentRefreshGrant,
+    AgentRequests,
+    AgentSignIns,
+    Consents,
+    Permissions,
+    { provide: AgentsFile, useFactory: (settings: Settings) => readAgentsFile(settings), inject: [SETTINGS] },
+    AgentClients,
+    ClientAuthentication,
+    ClientDocuments,
+  ],
+})
+export class AgentsModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    consumer
+      .apply(AgentRoutes)
+      .forRoutes(
+        { path: 'oauth2/authorize', method: RequestMethod.GET },
+        { path: 'oauth2/device_authorization', method: RequestMethod.POST },
+      );
+  }
+}

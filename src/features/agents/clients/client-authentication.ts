@@ -1,0 +1,170 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose';
+import type { EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
+import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
+import { Clock } from '../../../platform/database/clock.js';
+import { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { percentDecoded, readBasic } from '../../../platform/http/basic-credentials.js';
+import { AgentsFile } from '../file/agents-file.js';
+import { ClientDocuments, type Dated } from './client-documents.js';
+import { UsedAssertion } from './used-assertion.entity.js';
+
+/** RFC 7523 §2.2. */
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+export const ASSERTION_ALGORITHMS = [
+  'ES256',
+  'ES384',
+  'PS256',
+  'PS384',
+  'RS256',
+  'RS384',
+  'Ed25519',
+  'EdDSA',
+];
+const LONGEST_ASSERTION = 8192;
+/** Seconds. */
+const [TOLERANCE, LONGEST_LIFE, DAY] = [60, 600, 86_400];
+
+/** How a program authenticates itself, as it was at consent. The keys of the file are not stored. */
+export interface StoredAuthentication {
+  readonly method: 'none' | 'client_secret' | 'private_key_jwt';
+  /** Keys of the document, and when they were read: milliseconds since the epoch. */
+  readonly keys?: JSONWebKeySet;
+  readonly readAt?: number;
+}
+
+/** Parameters of POST /oauth2/token by which clients name and authenticate themselves. */
+export interface ClientParameters {
+  readonly client_id?: string;
+  readonly client_secret?: string;
+  readonly client_assertion_type?: string;
+  readonly client_assertion?: string;
+}
+
+/**
+ * Reads which client a request is of: `client_id`, the user name of Basic (RFC 6749 §2.3.1), or the `sub` of
+ * the assertion (RFC 7521 §4.2).
+ * @returns undefined if none is named
+ * @throws OAuthError `invalid_client` if several are
+ */
+export function readClientId(params: ClientParameters, authorization?: string): string | undefined {
+  const basic = readBasic(authorization);
+  const named = [
+    params.client_id,
+    basic && percentDecoded(basic.userName),
+    params.client_assertion && subjectOf(params.client_assertion),
+  ].filter((one) => one !== undefined && one !== '');
+  if (new Set(named).size > 1) throw new OAuthError('invalid_client', 'the request names several clients');
+  return named[0];
+}
+
+function subjectOf(assertion: string): string | undefined {
+  if (assertion.length > LONGEST_ASSERTION) return undefined;
+  try {
+    return decodeJwt(assertion).sub;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Checks that a request is of the program that it names (RFC 6749 §3.2.1). */
+@Injectable()
+export class ClientAuthentication {
+  constructor(
+    private readonly file: AgentsFile,
+    private readonly documents: ClientDocuments,
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'publicUrl'>,
+  ) {}
+
+  /**
+   * @param stored as at consent, or as the client is now
+   * @throws OAuthError `invalid_client`; 503 if its keys could not be read for a day
+   */
+  async check(
+    clientId: string,
+    stored: StoredAuthentication,
+    params: ClientParameters,
+    authorization?: string,
+  ): Promise<void> {
+    if (stored.method === 'none') return;
+    if (stored.method === 'client_secret') return this.checkSecret(clientId, params, authorization);
+    const { client_assertion_type: type, client_assertion: assertion } = params;
+    if (type !== ASSERTION_TYPE || assertion === undefined || assertion.length > LONGEST_ASSERTION)
+      throw refused();
+    const payload = await this.verify(clientId, assertion, await this.keysOf(clientId, stored));
+    const { jti, exp } = payload;
+    if (!(await this.useOnce(this.dataSource.manager, `client ${clientId}`, jti!, exp!))) throw refused();
+  }
+
+  /**
+   * Uses the `jti` of an assertion up.
+   * @param expiry seconds since the epoch
+   * @returns false if it was used before
+   */
+  async useOnce(manager: EntityManager, owner: string, jti: string, expiry: number): Promise<boolean> {
+    const row = {
+      idHash: hash('sha256', `${owner}\0${jti}`, 'buffer'),
+      expiresAt: new Date((expiry + 2 * TOLERANCE) * 1000),
+    };
+    const insert = manager.createQueryBuilder().insert().into(UsedAssertion).values(row).orIgnore();
+    const { raw } = await insert.returning('expires_at').execute();
+    return (raw as unknown[]).length === 1;
+  }
+
+  private checkSecret(clientId: string, params: ClientParameters, authorization?: string): void {
+    const basic = readBasic(authorization);
+    const secret = params.client_secret ?? (basic && percentDecoded(basic.password));
+    const known = this.file.clients.get(clientId)?.secretHash;
+    const isRight = secret !== undefined && known && timingSafeEqual(hash('sha256', secret, 'buffer'), known);
+    if (!isRight) throw refused();
+  }
+
+  private async verify(clientId: string, assertion: string, keys: JSONWebKeySet): Promise<JWTPayload> {
+    const { publicUrl } = this.settings;
+    const now = this.clock.now();
+    try {
+      const { payload } = await jwtVerify(assertion, createLocalJWKSet(keys), {
+        issuer: clientId,
+        subject: clientId,
+        audience: [publicUrl, `${publicUrl}/`, `${publicUrl}/oauth2/token`],
+        algorithms: ASSERTION_ALGORITHMS,
+        requiredClaims: ['exp', 'jti'],
+        clockTolerance: TOLERANCE,
+        currentDate: new Date(now),
+      });
+      const isShort = payload.exp! <= now / 1000 + LONGEST_LIFE + TOLERANCE;
+      if (isShort && typeof payload.jti === 'string' && payload.jti.length <= 255) return payload;
+    } catch {
+      // refused below: the reason is in the client's hands
+    }
+    throw refused();
+  }
+
+  /** The keys of the document now, or as they were read less than a day ago. */
+  private async keysOf(clientId: string, { keys, readAt = 0 }: StoredAuthentication): Promise<JSONWebKeySet> {
+    const named = this.file.clients.get(clientId)?.jwks;
+    if (named) return named;
+    const now = await this.readNow(clientId).catch(() => undefined);
+    if (now) return now.content;
+    if (keys && readAt > Date.now() - DAY * 1000) return keys;
+    throw new OAuthError('server_error', 'the keys of the client cannot be read', {
+      status: 503,
+      headers: { 'Retry-After': '60' },
+    });
+  }
+
+  private async readNow(clientId: string): Promise<Dated<JSONWebKeySet> | undefined> {
+    const { content, readAt } = await this.documents.find(clientId);
+    if (!content.keys) return undefined;
+    if ('jwks' in content.keys) return { content: content.keys.jwks, readAt };
+    return this.documents.findRecentKeys(content.keys.jwksUri);
+  }
+}
+
+function refused(): OAuthError {
+  return new OAuthError('invalid_client', 'the client has not authenticated itself');
+}

@@ -1,0 +1,45 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { OfUser } from '../../../platform/database/of-user.js';
+import type { StoredAuthentication } from '../clients/client-authentication.js';
+
+/** Program that acts for a user: a device of the user, which stays listed after its session has ended. */
+@OfUser(true)
+@Entity('agent_devices')
+@Index('agent_devices_client', ['clientId', 'resource'])
+export class AgentDevice {
+  @PrimaryColumn('uuid', { name: 'user_id' })
+  userId!: string;
+
+  /** See `programDeviceId`. */
+  @PrimaryColumn('uuid', { name: 'device_id' })
+  deviceId!: string;
+
+  /** The only session that may refresh; a new consent replaces it. */
+  @Column('uuid', { name: 'session_id' })
+  sessionId!: string;
+
+  @Column('text', { name: 'client_id' })
+  clientId!: string;
+
+  @Column('text', { name: 'client_name' })
+  clientName!: string;
+
+  /** As AGENTS_FILE wrote it at the consent. */
+  @Column('text')
+  resource!: string;
+
+  /** Separated by spaces, as the user has allowed them. */
+  @Column('text')
+  scope!: string;
+
+  /** How the program authenticated at the consent, which holds for the session. */
+  @Column('jsonb')
+  authentication!: StoredAuthentication;
+
+  @Column('timestamptz', { name: 'allowed_at' })
+  allowedAt!: Date;
+
+  /** End of the session at the latest. */
+  @Column('timestamptz', { name: 'ends_at' })
+  endsAt!: Date;
+}

@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { SignInStep, type SignedIn } from '../../../extensions.js';
+import type { Origin } from '../../../audit/audit-event.js';
+import { AuditStore } from '../../../audit/audit.store.js';
+import { ChannelHistory } from '../../../channel/channel.history.js';
+import { SignOutService } from '../../../device/sign-out.service.js';
+import { lockUser } from '../../../user/lock-user.js';
+import type { AgentDevice } from './agent-device.entity.js';
+import { AgentDevices } from './agent-device.store.js';
+
+/** Programs of a user with a live session; one more ends the one that was used least recently. */
+const MOST_AGENTS = 50;
+
+declare module '../../../provider/identity/identity.js' {
+  interface IdentityFacts {
+    /** The sign-in is the user's consent to a program. */
+    readonly agent?: Omit<AgentDevice, 'userId' | 'sessionId'>;
+  }
+}
+
+/** After a consent: the session is that of a device, in place of the former one. */
+@Injectable()
+@SignInStep({ after: 'limit' })
+export class AgentSignIns implements SignInStep {
+  constructor(
+    private readonly devices: AgentDevices,
+    private readonly history: ChannelHistory,
+    private readonly audit: AuditStore,
+    private readonly signOuts: SignOutService,
+  ) {}
+
+  async after({ provider, identity, session, origin }: SignedIn): Promise<void> {
+    const { agent } = identity.facts;
+    if (!agent) return;
+    const { userId, sessionId } = session;
+    const { deviceId, clientId, clientName, resource, scope } = agent;
+    const byUser: Origin = { ...origin, actor: { type: 'user', name: userId } };
+    const before = await this.history.transactionOf(userId, async ({ manager, append }) => {
+      await lockUser(manager, userId); // of two consents, each replaces the session of the one before
+      const replaced = await this.devices.replace(manager, { ...agent, userId, sessionId });
+      const facts = { device_id: deviceId, client_name: clientName, resource, scope };
+      await append('agent.allowed', [[userId, facts]]);
+      const reason = `${clientName} (${clientId}) for ${resource}: ${scope}`;
+      const { providerUserId } = identity;
+      await this.audit.write(manager, [
+        { event: 'agent_allowed', ...session, provider, providerUserId, reason, origin: byUser },
+      ]);
+      return replaced;
+    });
+    if (before) {
+      const former = { ...session, sessionId: before.sessionId };
+      await this.signOuts.signOut('session', former, byUser, { cause: 'replaced' });
+    }
+    const bySystem: Origin = { ...origin, actor: { type: 'system', name: 'agents' } };
+    await this.signOuts.endExcess(session, MOST_AGENTS, bySystem);
+  }
+}
