@@ -67,13 +67,18 @@ func (v *Verifier) forget(user string) {
 	}
 }
 
-func (v *Verifier) current(claims Claims) (current Claims) {
+func (v *Verifier) current(claims Claims) (current Claims, err error) {
 	c, isKnown := v.changed[claims.UserID()]
-	if iat, _ := claims["iat"].(float64); !isKnown || iat > float64(c.at.Add(commitTime).Unix()) {
-		return claims
+	switch iat, _ := claims["iat"].(float64); {
+	case !isKnown || iat > float64(c.at.Add(commitTime).Unix()):
+		return claims, nil
+	case claims.isOfApplication():
+		_ = json.Unmarshal(c.text, &current)
+		return current, nil
+	case claims.carriesClaims(): // only the service knows which of them a program may have: a new token carries them
+		return nil, invalidToken("the claims of the user have changed since the access token was issued")
 	}
-	_ = json.Unmarshal(c.text, &current)
-	return current
+	return claims, nil
 }
 
 // sweep removes what no valid token needs, once a minute.
