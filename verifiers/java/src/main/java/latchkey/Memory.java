@@ -118,11 +118,21 @@ final class Memory {
     return ended.containsKey(session);
   }
 
-  /** The claims that count for a token: its own, unless they have changed since. */
-  synchronized Map<String, Object> current(Claims claims) {
+  /** Whether a program's token may have former claims: only the service knows which of the new ones it may have. */
+  synchronized boolean outdates(Claims claims) {
+    return !claims.isOfApplication() && claims.carriesClaims() && changeSince(claims) != null;
+  }
+
+  private Change changeSince(Claims claims) {
     var change = changed.get(claims.getName());
     double issuedAt = ((Number) claims.all().get("iat")).doubleValue();
-    if (change == null || issuedAt > (change.at + COMMIT_MS) / 1000) return claims.all();
+    return change == null || issuedAt > (change.at + COMMIT_MS) / 1000 ? null : change;
+  }
+
+  /** The claims that count for a token: its own, unless they have changed since. */
+  synchronized Map<String, Object> current(Claims claims) {
+    var change = changeSince(claims);
+    if (change == null || !claims.isOfApplication()) return claims.all();
     try {
       return JSONObjectUtils.parse(change.text);
     } catch (ParseException e) {
