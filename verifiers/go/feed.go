@@ -22,6 +22,7 @@ var (
 	errSilent     = errors.New("nothing was received for too long")
 	errUnreadable = errors.New("an event is unreadable")
 	errTooMuch    = errors.New("more than fits into memory")
+	errUnclear    = errors.New("the token may have former claims, for some seconds after a change") // never returned
 	isKnown       = regexp.MustCompile(`^(ended|key_revoked|claims_changed|claims_voided)$`).MatchString
 	isCursor      = regexp.MustCompile(`^[\x21-\x7e]+$`).MatchString
 )
@@ -67,6 +68,8 @@ func (v *Verifier) forget(user string) {
 	}
 }
 
+// current returns the user's claims for a token. A program's token is not given those of a change, since only the
+// service knows which of them the program may have: errUnclear, or 401 for one that certainly has former claims.
 func (v *Verifier) current(claims Claims) (current Claims, err error) {
 	c, isKnown := v.changed[claims.UserID()]
 	switch iat, _ := claims["iat"].(float64); {
@@ -75,10 +78,12 @@ func (v *Verifier) current(claims Claims) (current Claims, err error) {
 	case claims.isOfApplication():
 		_ = json.Unmarshal(c.text, &current)
 		return current, nil
-	case claims.carriesClaims(): // only the service knows which of them a program may have: a new token carries them
+	case !claims.carriesClaims():
+		return claims, nil
+	case iat < float64(c.at.Unix()) || !v.now().Before(c.at.Add(commitTime)):
 		return nil, invalidToken("the claims of the user have changed since the access token was issued")
 	}
-	return claims, nil
+	return nil, errUnclear
 }
 
 // sweep removes what no valid token needs, once a minute.

@@ -108,10 +108,11 @@ func (v *Verifier) verify(ctx context.Context, token string) (Claims, error) {
 		return nil, err
 	}
 	current, isFresh, err := v.apply(kid, claims)
-	if err != nil || isFresh || v.ServiceKey == "" || v.WhenAway == Accept {
+	isSettled := isFresh || v.ServiceKey == "" || v.WhenAway == Accept
+	if err != errUnclear && (err != nil || isSettled) {
 		return current, err
 	}
-	if v.WhenAway == Refuse {
+	if v.WhenAway == Refuse && !isFresh {
 		return nil, v.failure()
 	}
 	answer, err := v.introspect(ctx, token)
@@ -119,8 +120,8 @@ func (v *Verifier) verify(ctx context.Context, token string) (Claims, error) {
 		return nil, err
 	}
 	current, isFresh, err = v.apply(kid, claims)
-	if err == nil && !isFresh { // or else the feed is as current as the answer, or more so
-		current = claims.with(answer)
+	if err == errUnclear || err == nil && !isFresh { // or else the feed is as current as the answer, or more so
+		return claims.with(answer), nil
 	}
 	return current, err
 }
@@ -134,8 +135,11 @@ func (v *Verifier) apply(kid string, claims Claims) (current Claims, isFresh boo
 	} else if slices.Contains(v.withdrawn, kid) {
 		return nil, false, errInvalid
 	}
-	if current, err = v.current(claims); err != nil {
-		return nil, false, err
+	if err = v.check(claims); err == nil { // again: it may have expired during a wait
+		current, err = v.current(claims)
 	}
-	return claims.with(current), v.isFresh(), v.check(claims) // again: it may have expired during a wait
+	if err != nil {
+		return nil, v.isFresh(), err
+	}
+	return claims.with(current), v.isFresh(), nil
 }

@@ -71,9 +71,11 @@ class Verifier:
         claims, kid = self.signed(token)
         self.refuse_ended(claims, kid)
         answer = None
-        if self.feed and not self.feed.is_fresh and self.when_away != "accept":
-            if self.when_away == "refuse":
-                raise self.feed.refusal or LatchkeyError("temporarily_unavailable")
+        is_away = self.feed and not self.feed.is_fresh
+        if is_away and self.when_away == "refuse":
+            raise self.feed.refusal or LatchkeyError("temporarily_unavailable")
+        is_unclear = self.feed and carries_claims_of_resource(claims) and self.feed.replacing(claims) is not None
+        if is_unclear or is_away and self.when_away == "introspect":
             answer = self.introspect(token)
             self.refuse_ended(claims, kid, answer["active"])
         # If the feed has returned during the introspection, it is as current as the answer, or more so.
@@ -114,9 +116,7 @@ class Verifier:
     def refuse_ended(self, claims, kid, is_active=True):
         if not is_active or kid in self.keys.revoked or self.feed and claims["sid"] in self.feed.sessions:
             raise LatchkeyError("invalid_token")
-        # Only the service knows which claims a program may have: a new token carries them.
-        carries_claims = any(name in claims for name in NAMES) and not is_of_application(claims)
-        if self.feed and carries_claims and self.feed.replacing(claims) is not None:
+        if self.feed and carries_claims_of_resource(claims) and self.feed.is_older(claims):
             raise LatchkeyError("invalid_token")
 
     def introspect(self, token):
@@ -161,3 +161,8 @@ class Verifier:
 def is_of_application(claims):
     """Whether a token is of the application itself, not of a program that acts for the user at one API."""
     return claims["aud"] == claims["iss"]
+
+
+def carries_claims_of_resource(claims):
+    """Whether a token has claims that only the service may replace: it knows which of them a program may have."""
+    return not is_of_application(claims) and any(name in claims for name in NAMES)

@@ -119,14 +119,24 @@ final class Memory {
   }
 
   /** Whether a program's token may have former claims: only the service knows which of the new ones it may have. */
-  synchronized boolean outdates(Claims claims) {
+  synchronized boolean isUnclear(Claims claims) {
     return !claims.isOfApplication() && claims.carriesClaims() && changeSince(claims) != null;
+  }
+
+  /** Whether it has them. Only the service knows it of a token issued soon after a change, for as long. */
+  synchronized boolean isOlder(Claims claims) {
+    if (!isUnclear(claims)) return false;
+    long changedAt = changeSince(claims).at;
+    return issuedAt(claims) < changedAt / 1000 || clocks.wall().getAsLong() >= changedAt + COMMIT_MS;
   }
 
   private Change changeSince(Claims claims) {
     var change = changed.get(claims.getName());
-    double issuedAt = ((Number) claims.all().get("iat")).doubleValue();
-    return change == null || issuedAt > (change.at + COMMIT_MS) / 1000 ? null : change;
+    return change == null || issuedAt(claims) > (change.at + COMMIT_MS) / 1000 ? null : change;
+  }
+
+  private static double issuedAt(Claims claims) {
+    return ((Number) claims.all().get("iat")).doubleValue();
   }
 
   /** The claims that count for a token: its own, unless they have changed since. */

@@ -103,10 +103,11 @@ public final class Verifier implements AutoCloseable {
     var claims = signed.claims;
     boolean isAway = options.serviceKey != null && !feed.isFresh();
     if (isAway && options.whenAway == WhenAway.REFUSE) throw feed.failure();
-    if (isAway && options.whenAway == WhenAway.INTROSPECT) {
+    boolean isUnclear = memory.isUnclear(claims);
+    if (isUnclear || isAway && options.whenAway == WhenAway.INTROSPECT) {
       var answer = introspector.ask(token);
       refuseEnded(signed);
-      if (!feed.isFresh()) return claims.with(answer); // or else the feed is as current, or more so
+      if (isUnclear || !feed.isFresh()) return claims.with(answer); // or else the feed is as current, or more so
     }
     return claims.with(memory.current(claims));
   }
@@ -136,7 +137,7 @@ public final class Verifier implements AutoCloseable {
     if (memory.hasEnded(signed.claims.text("sid")))
       throw LatchkeyException.invalid("the session of the access token has ended");
     if (keys.isWithdrawn(signed.kid)) throw invalid();
-    if (memory.outdates(signed.claims))
+    if (memory.isOlder(signed.claims))
       throw LatchkeyException.invalid("the claims of the user have changed since the access token was issued");
     check(signed.claims); // again: it may have expired during a wait
   }
