@@ -147,10 +147,14 @@ function metrics(): Record<string, Entry> {
 function verifiers(): Record<string, Entry> {
   const python = sourcesIn(
     'verifiers/python/latchkey_verifier',
-    /^(?:__init__|claims|verifier)\.py$/,
+    /^(?:__init__|claims|resources|verifier)\.py$/,
   ).flatMap(([, text]) => [
     ...[...text.matchAll(/(?<=^from .*) as (\w+)/gm)].map(([, name]) => [`python ${name}`, {}] as const),
-    ...[...text.matchAll(/def (__init__|require_role|authenticate|verify|is_notified|close)\((.*)\)/g)].map(
+    ...[
+      ...text.matchAll(
+        /def (__init__|require_role|require_scope|authenticate|verify|is_notified|protected_resource|metadata|asgi|wsgi|close)\((.*)\)/g,
+      ),
+    ].map(
       ([, name, params]) => [`python ${name}()`, { params: params!.split(', ').map(pythonParam) }] as const,
     ),
   ]);
