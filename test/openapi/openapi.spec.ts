@@ -23,6 +23,7 @@ describe('the description of the interface', () => {
   const service = use(() =>
     startTestService({
       PUBLIC_URL,
+      AGENTS_FILE: 'examples/mcp/agents.json',
       DEVICE_GRANT: 'push',
       PROVIDERS_CORP_ADAPTER: 'oidc',
       PROVIDERS_CORP_URL: 'http://127.0.0.1:1',

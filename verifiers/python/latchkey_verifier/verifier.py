@@ -22,7 +22,7 @@ MOST_ANSWERS = 10_000
 class Verifier:
     """Verifies access tokens: one for each process. Without a service key only signature and expiry count."""
 
-    def __init__(self, issuer, service_key=..., url=None, when_away="introspect", clock_tolerance=0, audience=..., **test):
+    def __init__(self, issuer, service_key=..., url=None, when_away="introspect", clock_tolerance=0, *, audience=..., **test):
         ok = re.fullmatch(r"https?://[^/?#@]+", issuer) and when_away in WAYS and 0 <= clock_tolerance <= 300
         if not ok or not service_key:  # an empty key is most likely a variable that is not set
             raise ValueError(f"issuer is an origin, service_key not empty or left out, when_away of {WAYS}")
