@@ -26,7 +26,7 @@ describe('a program that was found out', () => {
     return (body as { devices: { agent?: object; signed_in: boolean }[] }).devices;
   };
 
-  /** Makes users with devices, sessions and programs like those of a user. */
+  /** Copies a user with devices, sessions and programs. */
   async function multiply(userId: string): Promise<void> {
     for (const table of ['users', 'devices', 'refresh_tokens', 'agent_devices']) {
       await query(

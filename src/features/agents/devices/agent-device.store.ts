@@ -5,19 +5,6 @@ import { isOfProgram } from '../../../platform/http/parameters/uuid.js';
 import { hasSessionOf, type SessionKey } from '../../../token/sessions/session.store.js';
 import { AgentDevice } from './agent-device.entity.js';
 
-declare module '../../../user/user-lifecycle.js' {
-  interface DeviceStates {
-    /** `DeviceView.agent`. */
-    readonly agent?: {
-      readonly client_id: string;
-      readonly client_name: string;
-      readonly resource: string;
-      readonly scope: string;
-      readonly allowed_at: Date;
-    };
-  }
-}
-
 /** Which programs; `resource`, `scope` absent: any. */
 export interface ProgramKind {
   readonly clientId: string;
