@@ -116,9 +116,9 @@ function refreshed({ fresh, ready: open }) {
       ],
     },
     ...[
-      ['is not active', introspection(0, 200, '{"active":false}'), 'invalid_token'],
-      ['is an error', introspection(0, 500, ''), 'temporarily_unavailable'],
-    ].map(([name, step, error]) => ({
+      { name: 'is not active', step: introspection(0, 200, '{"active":false}'), error: 'invalid_token' },
+      { name: 'is an error', step: introspection(0, 500, ''), error: 'temporarily_unavailable' },
+    ].map(({ name, step, error }) => ({
       name: `such a token, if the answer ${name}`,
       options: both,
       steps: [step, ...open, change, refused(0.5, fresh, error)],
