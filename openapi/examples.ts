@@ -108,9 +108,6 @@ export const BODIES: Readonly<Record<string, Json>> = {
   signOutFoundUser: {
     'a user': { provider: EXAMPLE.provider, provider_user_id: EXAMPLE.providerUserId },
   },
-  signOutProgram: {
-    'a program': { client_id: 'https://program.example.com/client.json' },
-  },
 };
 
 const JWK: Readonly<Record<string, Json>> = {

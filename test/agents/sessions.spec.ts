@@ -210,7 +210,7 @@ describe('the session of a program', () => {
       const other = await new Agent(service.url, AGENTS.secret).code();
       const changed = await service.another({ AGENTS_FILE: agentsFile(content) });
       try {
-        await until(async () => !(await isActive(tokens.access_token)), 'the end');
+        expect(await isActive(tokens.access_token)).toBe(false);
         const [row] = await sql('SELECT ends_because FROM refresh_tokens WHERE session_id = $1', [
           sidOf(tokens),
         ]);

@@ -85,7 +85,6 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /agents/callback': 'public',
   'GET /agents/consent': 'public',
   'POST /agents/consent': 'public',
-  'POST /agents/sign-out': 'support',
   'GET /device': 'public',
   'POST /device': 'public',
   'GET /device/callback': 'public',

@@ -45,7 +45,6 @@ describe('every example of the document', () => {
   });
   const service = use(() =>
     startTestService({
-      AGENTS_FILE: 'examples/mcp/agents.json',
       DEVICE_GRANT: 'push',
       ...provider.env('STUB'),
       ...provider.env('MOCK'),

@@ -28,7 +28,6 @@ export const agents: Feature = {
   name: 'agents',
   settings,
   auditNames: ['agent_allowed', 'agent_refused'],
-  documented: { AGENTS_FILE: 'examples/mcp/agents.json' },
   isOn: ({ agentsFile }) => agentsFile !== undefined,
   module: async () => ({ module: (await import('./agents.module.js')).AgentsModule }),
   check: async (all) => void (await import('./file/agents-file.js')).readAgentsFile(all),

@@ -1,15 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, type EntityManager, type SelectQueryBuilder } from 'typeorm';
+import { DataSource, In, type EntityManager } from 'typeorm';
 import { UserLifecycle, type DeviceKey, type DeviceStates } from '../../../extensions.js';
 import { isOfProgram } from '../../../platform/http/parameters/uuid.js';
 import { hasSessionOf, type SessionKey } from '../../../token/sessions/session.store.js';
 import { AgentDevice } from './agent-device.entity.js';
 
-/** Which programs; `resource`, `scope` absent: any. */
-export interface ProgramKind {
-  readonly clientId: string;
-  readonly resource?: string | undefined;
-  readonly scope?: string;
+declare module '../../../user/user-lifecycle.js' {
+  interface DeviceStates {
+    /** `DeviceView.agent`. */
+    readonly agent?: {
+      readonly client_id: string;
+      readonly client_name: string;
+      readonly resource: string;
+      readonly scope: string;
+      readonly allowed_at: Date;
+    };
+  }
 }
 
 /** Rows of one reading. */
@@ -66,16 +72,11 @@ export class AgentDevices implements UserLifecycle {
       .getRawMany();
   }
 
-  /** Finds some programs with live sessions. */
-  findLive(kind: ProgramKind): Promise<AgentDevice[]> {
-    return this.live(kind).limit(PAGE).getMany();
-  }
-
-  countLive(kind: ProgramKind): Promise<number> {
-    return this.live(kind).getCount();
-  }
-
-  private live({ clientId, resource, scope }: ProgramKind): SelectQueryBuilder<AgentDevice> {
+  /** Finds some programs with live sessions. @param kind `resource`, `scope` absent: any */
+  findLive(
+    { clientId, resource, scope }: { clientId: string; resource?: string | undefined; scope?: string },
+    most = PAGE,
+  ): Promise<AgentDevice[]> {
     const where = {
       clientId,
       ...(resource !== undefined && { resource }),
@@ -84,7 +85,9 @@ export class AgentDevices implements UserLifecycle {
     return this.dataSource.manager
       .createQueryBuilder(AgentDevice, 'agent_devices')
       .where(where)
-      .andWhere(`ends_at > now() AND ${hasSessionOf('agent_devices')}`);
+      .andWhere(`ends_at > now() AND ${hasSessionOf('agent_devices')}`)
+      .limit(most)
+      .getMany();
   }
 
   async deviceRemoved(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<void> {

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { systemOrigin } from '../../../audit/audit-event.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import type { SessionIds } from '../../../platform/events.js';
@@ -8,21 +8,17 @@ import { AgentClients } from '../clients/agent-clients.js';
 import { AgentsFile } from '../file/agents-file.js';
 import type { AgentDevice } from './agent-device.entity.js';
 import { AgentDevices } from './agent-device.store.js';
-import { ProgramEnds } from './program-ends.js';
 
 type Granted = Pick<AgentDevice, 'clientId' | 'resource' | 'scope'>;
 
 /** What AGENTS_FILE still permits of what users have allowed: the rest ends at once. */
 @Injectable()
 export class Permissions implements OnApplicationBootstrap {
-  private readonly logger = new Logger(Permissions.name);
-
   constructor(
     private readonly file: AgentsFile,
     private readonly clients: AgentClients,
     private readonly devices: AgentDevices,
     private readonly signOuts: SignOutService,
-    private readonly ends: ProgramEnds,
     audiences: Audiences,
   ) {
     const resources = file.resources.map(({ resource, claims, serviceKeyHashes: keyHashes }) => {
@@ -31,13 +27,8 @@ export class Permissions implements OnApplicationBootstrap {
     audiences.add(resources);
   }
 
-  /** Ends the sessions of what was taken out of the file, beside the start: there may be many. */
-  onApplicationBootstrap(): void {
-    const failed = (error: Error): void => this.logger.error(`sessions of programs go on: ${error.message}`);
-    this.endWhatIsGone().catch(failed); // a refresh ends each of them, too
-  }
-
-  private async endWhatIsGone(): Promise<void> {
+  /** Ends the sessions of what was taken out of the file. */
+  async onApplicationBootstrap(): Promise<void> {
     for (const kind of await this.devices.findLiveKinds()) if (!this.of(kind)) await this.endAll(kind);
   }
 
@@ -56,9 +47,9 @@ export class Permissions implements OnApplicationBootstrap {
   }
 
   private async endAll(kind: Granted): Promise<void> {
-    const origin = systemOrigin('agents');
-    for (let remaining = 1; remaining > 0;) {
-      ({ remaining } = await this.ends.end(kind, origin, 'not_allowed'));
+    for (let found = await this.devices.findLive(kind); found.length > 0;) {
+      for (const session of found) await this.end(session);
+      found = await this.devices.findLive(kind);
     }
   }
 }
