@@ -85,6 +85,8 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /agents/callback': 'public',
   'GET /agents/consent': 'public',
   'POST /agents/consent': 'public',
+  'POST /agents/sign-out': 'support',
+  'GET /admin/agents': 'support',
   'GET /device': 'public',
   'POST /device': 'public',
   'GET /device/callback': 'public',

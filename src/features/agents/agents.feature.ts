@@ -30,6 +30,7 @@ export const agents: Feature = {
   auditNames: ['agent_allowed', 'agent_refused'],
   isOn: ({ agentsFile }) => agentsFile !== undefined,
   module: async () => ({ module: (await import('./agents.module.js')).AgentsModule }),
+  documented: { AGENTS_FILE: 'agents.json' },
   check: async (all) => void (await import('./file/agents-file.js')).readAgentsFile(all),
   redirectUris: (all) =>
     all.agentsFile === undefined ? [] : [{ uri: agentCallback(all), isRegistered: false }],

@@ -26,8 +26,8 @@ export function makePrograms(
   const { make, icon } = kit;
   const texts = { ...english, ...kit.texts };
   const list = make('ul', { role: 'list', ariaLabel: texts.programs }); // the style takes the role away in Safari
-  const title = make('h3', {}, texts.programs);
-  const section = make('section', {}, title, make('p', {}, texts.programsHint), list);
+  const heading = make('h3', {}, texts.programs);
+  const section = make('section', {}, heading, make('p', {}, texts.programsHint), list);
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLE);
   root.adoptedStyleSheets.push(sheet);
