@@ -8,7 +8,7 @@ import { Clock } from '../../../platform/database/clock.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { percentDecoded, readBasic } from '../../../platform/http/basic-credentials.js';
 import { AgentsFile } from '../file/agents-file.js';
-import { ClientDocuments, type Dated } from './client-documents.js';
+import { ClientDocuments } from './client-documents.js';
 import { UsedAssertion } from './used-assertion.entity.js';
 
 /** RFC 7523 §2.2. */
@@ -148,20 +148,13 @@ export class ClientAuthentication {
   private async keysOf(clientId: string, { keys, readAt = 0 }: StoredAuthentication): Promise<JSONWebKeySet> {
     const named = this.file.clients.get(clientId)?.jwks;
     if (named) return named;
-    const now = await this.readNow(clientId).catch(() => undefined);
+    const now = await this.documents.findRecentKeys(clientId).catch(() => undefined);
     if (now) return now.content;
     if (keys && readAt > Date.now() - DAY * 1000) return keys;
     throw new OAuthError('server_error', 'the keys of the client cannot be read', {
       status: 503,
       headers: { 'Retry-After': '60' },
     });
-  }
-
-  private async readNow(clientId: string): Promise<Dated<JSONWebKeySet> | undefined> {
-    const { content, readAt } = await this.documents.find(clientId);
-    if (!content.keys) return undefined;
-    if ('jwks' in content.keys) return { content: content.keys.jwks, readAt };
-    return this.documents.findRecentKeys(content.keys.jwksUri);
   }
 }
 
