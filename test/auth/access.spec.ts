@@ -172,7 +172,8 @@ describe('who may call what', () => {
         (method) => `${method.toUpperCase()} ${route!.path}`,
       ),
     );
-    const isPage = /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:session|overview|providers|trail))))\/.*/;
+    const isPage =
+      /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:agents|session|overview|providers|trail))))\/.*/;
     return [...new Set(all.map((route) => route.replace(isPage, '$1/*')))];
   }
 

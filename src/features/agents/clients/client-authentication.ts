@@ -1,7 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose';
-import type { EntityManager } from 'typeorm';
 import { DataSource } from 'typeorm';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Clock } from '../../../platform/database/clock.js';
@@ -97,7 +96,7 @@ export class ClientAuthentication {
       throw refused();
     const payload = await this.verify(clientId, assertion, await this.keysOf(clientId, stored));
     const { jti, exp } = payload;
-    if (!(await this.useOnce(this.dataSource.manager, `client ${clientId}`, jti!, exp!))) throw refused();
+    if (!(await this.useOnce(`client ${clientId}`, jti!, exp!))) throw refused();
   }
 
   /**
@@ -105,12 +104,17 @@ export class ClientAuthentication {
    * @param expiry seconds since the epoch
    * @returns false if it was used before
    */
-  async useOnce(manager: EntityManager, owner: string, jti: string, expiry: number): Promise<boolean> {
+  private async useOnce(owner: string, jti: string, expiry: number): Promise<boolean> {
     const row = {
       idHash: hash('sha256', `${owner}\0${jti}`, 'buffer'),
       expiresAt: new Date((expiry + 2 * TOLERANCE) * 1000),
     };
-    const insert = manager.createQueryBuilder().insert().into(UsedAssertion).values(row).orIgnore();
+    const insert = this.dataSource.manager
+      .createQueryBuilder()
+      .insert()
+      .into(UsedAssertion)
+      .values(row)
+      .orIgnore();
     const { raw } = await insert.returning('expires_at').execute();
     return (raw as unknown[]).length === 1;
   }
