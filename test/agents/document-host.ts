@@ -11,7 +11,10 @@ export class DocumentHost {
 
   private constructor(private readonly stub: StubProvider) {
     stub.answer = ({ path }, response) => {
-      if (this.isDown) return void response.writeHead(503).end();
+      if (this.isDown) {
+        response.writeHead(503).end();
+        return;
+      }
       const { d: _private, ...jwk } = this.key.jwk;
       const answer = path === '/keys' ? { keys: [jwk] } : { ...this.usual, ...this.document };
       response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
