@@ -6,19 +6,19 @@ export const SLICE = 1000;
 
 // A sign-out is a transaction of these statements, over users, sessions, devices and channels
 // (docs/development.md#locks).
-// 
+//
 // - Before: sessions may be open, and nothing is locked.
 // - After: sessions of the scope are signed out, at most SLICE in a transaction, and have no personal data.
 //   User and sessions are locked until the commit.
 // - Concurrently: pushes and refreshes of the user do not wait; a refresh that moves an idle end waits for
 //   its session. Sign-ins, other sign-outs and removals of the user wait for its lock.
-// 
+//
 // 1. HAS_OPEN_SESSION, without a lock: most repeated calls end here.
 // 2. LOCK_USER or LOCK_SIGNED_OUT_USER, in a statement of its own: each later statement has a newer snapshot,
 //    with all that was committed during the wait (13.2.1).
 // 3. END_SESSION or one of END_SESSIONS, END_EXCESS, END_SESSIONS_AT_PROVIDER.
 // 4. FIND_SIGNED_OUT_DEVICES, which sees what step 3 has changed: it is a later command (13.2.1).
-// 
+//
 // A sign-out of several users has LOCK_USERS, END_EACH_SESSION and FIND_EACH_SIGNED_OUT_DEVICE in their
 // place. All others name the user, so that they run on one node. `expires_at > '-infinity'` is always true.
 // With it, PostgreSQL reads the index refresh_tokens_open, of sessions that are not signed out; without it,
