@@ -1,0 +1,65 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Browser } from 'playwright-core';
+import { ROOT } from '../../docs/.vitepress/places.js';
+import { inChromium, launchChromium } from '../support/chromium.js';
+import { stepsOf } from './page.js';
+import { Reader } from './reader.js';
+
+const TIMEOUT_MS = 600_000; // packages
+
+/** The commands of docs/agents.md, which end with a program that acts for a user, until the user ends it. */
+inChromium('the first page on programs', () => {
+  let folder: string;
+  let reader: Reader;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    folder = mkdtempSync('/var/tmp/latchkey-mcp-');
+    chmodSync(folder, 0o755); // PostgreSQL may run as another account
+    execFileSync('git', ['clone', '--quiet', ROOT, 'latchkey'], { cwd: folder });
+    reader = new Reader(join(folder, 'latchkey'));
+    browser = await launchChromium();
+  }, TIMEOUT_MS);
+  afterAll(async () => {
+    await browser?.close();
+    await reader?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }, TIMEOUT_MS);
+
+  it(
+    'lets an assistant use an API until the user ends it in the list of devices',
+    async () => {
+      const [service, server, client] = stepsOf('docs/agents.md').filter((step) => step.does === 'run');
+      await reader.do(service!);
+      await reader.do(server!);
+      const child = spawn('bash', ['-c', client!.commands.join('\n')], { cwd: join(folder, 'latchkey') });
+      const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+      const next = async (pattern: RegExp): Promise<string> => {
+        for (;;) {
+          const { value, done } = await lines.next();
+          if (done) throw new Error(`the program ended without ${pattern}`);
+          if (pattern.test(value)) return value;
+        }
+      };
+
+      const tab = await browser.newPage();
+      await tab.goto(await next(/^http/));
+      await tab.fill('input[name=login]', 'ada');
+      await tab.fill('input[name=password]', 'analytical-engine');
+      await tab.press('input[name=password]', 'Enter');
+      await tab.getByRole('button', { name: 'Allow', exact: true }).click();
+      await next(/a book/);
+
+      await tab.goto('http://localhost:3000');
+      await tab.getByRole('button', { name: 'Sign in', exact: true }).click();
+      const program = tab.getByRole('listitem').filter({ hasText: 'Example Assistant' });
+      await program.getByRole('button', { name: 'End' }).click();
+      await tab.getByRole('button', { name: 'End' }).last().click();
+      await next(/The user has ended this program/);
+    },
+    TIMEOUT_MS,
+  );
+});
