@@ -36,7 +36,7 @@ describe('a request of a directory', () => {
   const replace = (path: string, value: unknown): object => ({ op: 'replace', path, value });
   const patch = (...operations: object[]) => directory.patch(`/Users/${id}`, ...operations).expect(200);
 
-  /** Returns the statements of a request, which are those of its transaction. */
+  /** Returns the statements of the transaction of a request. */
   async function statementsOf(request: () => PromiseLike<unknown>): Promise<string[]> {
     const spy = jest.spyOn(pg.Client.prototype, 'query');
     try {
