@@ -35,6 +35,7 @@ inChromium('the first page on programs', () => {
       const [service, server, client] = stepsOf('docs/agents.md').filter((step) => step.does === 'run');
       await reader.do(service!);
       await reader.do(server!);
+
       const child = spawn('bash', ['-c', client!.commands.join('\n')], { cwd: join(folder, 'latchkey') });
       const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
       const next = async (pattern: RegExp): Promise<string> => {
@@ -45,19 +46,19 @@ inChromium('the first page on programs', () => {
         }
       };
 
+      const signIn = { does: 'sign in', login: 'ada', password: 'analytical-engine' } as const;
       const tab = await browser.newPage();
+      reader.begin(tab);
       await tab.goto(await next(/^http/));
-      await tab.fill('input[name=login]', 'ada');
-      await tab.fill('input[name=password]', 'analytical-engine');
-      await tab.press('input[name=password]', 'Enter');
+      await reader.do(signIn);
       await tab.getByRole('button', { name: 'Allow', exact: true }).click();
       await next(/a book/);
 
       await tab.goto('http://localhost:3000');
       await tab.getByRole('button', { name: 'Sign in', exact: true }).click();
-      const program = tab.getByRole('listitem').filter({ hasText: 'Example Assistant' });
-      await program.getByRole('button', { name: 'End' }).click();
-      await tab.getByRole('button', { name: 'End' }).last().click();
+      await reader.do(signIn);
+      await tab.getByRole('button', { name: 'End Example Assistant' }).click();
+      await tab.getByRole('button', { name: 'End', exact: true }).click(); // of the question
       await next(/The user has ended this program/);
     },
     TIMEOUT_MS,
