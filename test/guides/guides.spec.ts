@@ -14,6 +14,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'a list of commands, most of which .ci/run and .ci/nightly run',
   'AGENTS.md': 'as CONTRIBUTING.md',
   'docs/agents.md': 'mcp.spec.ts runs its programs',
+  'docs/mcp.md': 'test/verifiers/mcp.spec.ts runs its programs',
   'docs/guides/native.md': 'native.spec.ts and cli-example.spec.ts run its programs',
   'docs/guides/from-auth-js.md': 'moving/from-auth-js.spec.ts moves an application',
   'docs/guides/from-supabase.md': 'moving/from-supabase.spec.ts moves an application',
