@@ -67,6 +67,12 @@ inChromium('the programs in the list of devices', () => {
     context.setDefaultTimeout(20_000);
     page = await context.newPage();
     await page.addInitScript(NO_POLLING);
+    // It comes first, and loads the list as well, perhaps too early to find a program.
+    await page.routeWebSocket('**/socket.io/**', (socket) => {
+      socket.connectToServer().onMessage((message) => {
+        if (!message.toString().includes('device.signed_in')) socket.send(message);
+      });
+    });
   });
 
   /** Opens an application, signed in and connected. */
