@@ -1,6 +1,6 @@
 import { useMemo, type ReactNode } from 'react';
 import type { Device, Session, UserDetail } from '../api/types.js';
-import { FEATURES } from '../features.js';
+import { isListedByFeature } from '../features.js';
 import { formatNumber } from '../parts/locale.js';
 import { Empty, Failure, More } from '../parts/states.js';
 import { columnsOf, Table } from '../parts/table.js';
@@ -31,7 +31,7 @@ export function Devices({
   reload: () => void;
 }): ReactNode {
   const name = nameOf(user);
-  const rows = all.filter((device) => !FEATURES.some(({ deviceList }) => deviceList?.has(device)));
+  const rows = all.filter((device) => !isListedByFeature(device));
   const loose = useMemo(() => looseSessions(sessions.rows), [sessions.rows]);
   const isPart = sessions.rest.hasMore;
   const columns = useMemo(

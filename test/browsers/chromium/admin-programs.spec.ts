@@ -131,10 +131,9 @@ inChromium('the administration page', () => {
       expect.anything(),
       expect.stringContaining('Phone'),
     ]);
-    await page
-      .getByRole('region', { name: 'Sessions' })
-      .getByRole('button', { name: /^Web Agent/ })
-      .click();
+    const sessions = page.getByRole('region', { name: 'Sessions' });
+    expect(await sessions.getByRole('row').nth(1).textContent()).toMatch(/^Web AgentWeb Agent a6e17000/);
+    await sessions.getByRole('button', { name: /^Web Agent/ }).click();
     expect(await page.evaluate('document.activeElement.textContent')).toContain('Web Agent');
     await expectAccessible(page, 'programs of a user');
     await picture('admin-user-programs');

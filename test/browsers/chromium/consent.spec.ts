@@ -28,7 +28,7 @@ inChromium('the question of a program', () => {
   let who: string;
 
   const host = use(() => DocumentHost.start());
-  /** Where programs receive the browser: a page of their own. */
+  /** Receives the browser for programs. */
   const program = use(() => StubProvider.start());
   const { provider, service } = useService(() => ({
     PROVIDERS_MOCK_ENABLED: 'false',
@@ -105,7 +105,7 @@ inChromium('the question of a program', () => {
     const shots = process.env['SHOTS'];
     if (shots) await page.screenshot({ path: `${shots}/consent-${name}.png`, fullPage: true });
   }
-  /** Both answers have the same size and colours, so that none is suggested. */
+  /** Expects equal sizes and colours of both answers, so that none is suggested. */
   async function expectEqualAnswers(): Promise<void> {
     const looks = await page.locator('.answers button').evaluateAll((all) =>
       all.map((one) => {
@@ -205,7 +205,7 @@ inChromium('the question of a program', () => {
     await victim.goto(question);
     await victim.getByRole('heading', { name: 'This question is not open any more' }).waitFor();
     expect(callbacks.filter((url) => url.startsWith(program.url))).toEqual([]);
-    await yes().click(); // the browser that began goes on
+    await yes().click(); // in the browser that began
     await page.waitForURL(`${program.url}/cb**`);
   });
 
