@@ -15,7 +15,6 @@ const OPTIONS = [
   '--bail',
   '--runTestsByPath',
 ];
-const LEFT_OUT = /^test\/(install|infra|node|openapi|pictures|project|upgrades)\//;
 const FAILURE = 'failure'; // written by environment.mjs
 
 interface SpecRun {
@@ -48,12 +47,15 @@ export class Copy {
     return mutants;
   }
 
-  /** @returns the specs of `src/` and `test/` that need no other programs */
-  specs(): string[] {
-    const options = { cwd: this.path, encoding: 'utf8', env: { ...process.env, ALL: '1' } } as const;
-    const { stdout } = spawnSync(process.execPath, [...JEST, '--listTests'], options);
-    const paths = stdout.split('\n').map((path) => relative(this.path, path));
-    return paths.filter((path) => /^(src|test)\//.test(path) && !LEFT_OUT.test(path)).toSorted();
+  /** @returns the specs with a folder of one of these names in their path */
+  specs(folders: readonly string[]): string[] {
+    const options = { cwd: this.path, encoding: 'utf8' } as const;
+    const args = [...JEST, '--listTests', ...folders.map((name) => `/(src|test)/(.*/)?${name}/`)];
+    const { stdout } = spawnSync(process.execPath, args, options);
+    return stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((path) => relative(this.path, path));
   }
 
   /**
