@@ -27,7 +27,7 @@ const USAGE = `npm run lab -- <experiment> [options]
   directory    a directory of 100,000 users: speed, users beside it; takes options of its own
   audit        the audit trail's search on up to 100 million events; takes options of its own
   directory-latencies  from the answer to a directory until it counts everywhere; a second at most
-  mutants      changes of the code that no spec notices; --count N of them, --of FOLDER …
+  mutants      changes of the code that no spec notices; --count N, --of src/…, --with a folder of test/
   --minutes N  a long run; without it the short form, three minutes at most
   --seed N     start of all random choices; 1 without it
   --changes N  directory-latencies: how many are measured; 50 without it

@@ -6,8 +6,6 @@ import { Copy } from './copy.js';
 import type { Mutant } from './instrument.js';
 
 const FOLDERS = ['src/token', 'src/auth', 'src/device', 'src/features/scim', 'src/features/provider-events'];
-/** Folders of `test/` for code of several modules. */
-const OF_ALL = ['statements', 'attacks'];
 /** A spec that takes longer is left out. */
 const LONGEST_S = 120;
 /** Limit for other specs, together: they run if the specs of the folder do not kill a mutant. */
@@ -17,6 +15,7 @@ const options = {
   seed: { type: 'string', default: '1' },
   count: { type: 'string', default: '250' },
   of: { type: 'string', multiple: true, default: [] as string[] },
+  with: { type: 'string', multiple: true, default: ['statements', 'attacks'] as string[] },
 } as const;
 const { values, positionals } = parseArgs({ allowPositionals: true, options });
 const named = [...values.of, ...positionals];
@@ -41,7 +40,8 @@ const killers = new Map<string, string>(); // of each file the spec that killed 
 const counts = new Map(folders.map((folder) => [folder, { killed: 0, survived: 0, 'no cover': 0 }]));
 const survivors: string[] = [];
 
-for (const spec of copy.specs([...folders.map((folder) => basename(folder)), ...OF_ALL])) await cover(spec);
+for (const spec of copy.specs([...folders.map((folder) => basename(folder)), ...values.with]))
+  await cover(spec);
 console.log(`${sample.length} of ${mutants.length} mutants; ${seconds.size} specs`);
 for (const mutant of sample) await testOne(mutant);
 print();
@@ -65,8 +65,11 @@ async function testOne(mutant: Mutant): Promise<void> {
   counts.get(folder)![outcome]++;
   const [spec, title] = run.failure;
   if (spec) killers.set(file, spec);
-  if (outcome !== 'killed') survivors.push(`${file}:${line} ${outcome}: ${before} → ${after}`);
-  console.log(`${file}:${line} ${outcome}, ${run.seconds} s; ${spec ? `${spec}: ${title}` : specs.length}`);
+  const by = spec ? ` by ${spec}: ${title}` : ` of ${specs.length} specs`;
+  const result = `${file}:${line} ${outcome}${by}, ${run.seconds} s`;
+  const change = outcome === 'killed' ? '' : `: ${before} → ${after}`;
+  if (change) survivors.push(result + change);
+  console.log(result + change);
 }
 
 /** Specs of the folder, then others; the fastest first, after the last one that killed a mutant of the file. */
