@@ -17,6 +17,8 @@ export const EXAMPLE = {
   userId: '0f3c1a52-6b7d-8e9f-a0b1-c2d3e4f5a6b7',
   sessionId: '5a2f7c1e-93b4-4d68-8f07-1b2c3d4e5f60',
   deviceId: '7d444840-9dc0-41d1-b245-5ffdce74fad2',
+  clientIdUrl: 'https://assistant.example/client.json',
+  resource: 'https://api.example/mcp',
   userCode: 'BDFH-JLNP',
   cursor: '1735732800000000-7d444840-9dc0-41d1-b245-5ffdce74fad2',
   searchCursor: 'WyJlbWFpbCIsImFkYUBleGFtcGxlLmNvbSIsIjBmM2MxYTUyLTZiN2QtOGU5Zi1hMGIxLWMyZDNlNGY1YTZiNyJd',
@@ -107,6 +109,10 @@ export const BODIES: Readonly<Record<string, Json>> = {
   },
   signOutFoundUser: {
     'a user': { provider: EXAMPLE.provider, provider_user_id: EXAMPLE.providerUserId },
+  },
+  signOutProgram: {
+    'at all APIs': { client_id: EXAMPLE.clientIdUrl },
+    'at one API': { client_id: EXAMPLE.clientIdUrl, resource: EXAMPLE.resource },
   },
 };
 

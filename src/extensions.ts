@@ -59,9 +59,10 @@ export interface Feature extends SettingsPart {
   readonly commands?: Readonly<Record<string, Command>>;
   /**
    * Reads files that settings name, before anything is started.
+   * @returns what to warn of
    * @throws InvalidSettings
    */
-  check?(settings: Settings): Promise<void>;
+  check?(settings: Settings): Promise<readonly string[] | void>;
   /** Whether users have claims of the feature. */
   givesClaims?(settings: Settings): boolean;
   /**

@@ -147,12 +147,14 @@ function metrics(): Record<string, Entry> {
 function verifiers(): Record<string, Entry> {
   const python = sourcesIn(
     'verifiers/python/latchkey_verifier',
-    /^(?:__init__|claims|verifier)\.py$/,
+    /^(?:__init__|claims|resources|verifier)\.py$/,
   ).flatMap(([, text]) => [
     ...[...text.matchAll(/(?<=^from .*) as (\w+)/gm)].map(([, name]) => [`python ${name}`, {}] as const),
-    ...[...text.matchAll(/def (__init__|require_role|authenticate|verify|is_notified|close)\((.*)\)/g)].map(
-      ([, name, params]) => [`python ${name}()`, { params: params!.split(', ').map(pythonParam) }] as const,
-    ),
+    ...[
+      ...text.matchAll(
+        /def (__init__|require_role|require_scope|authenticate|verify|is_notified|protected_resource|metadata|asgi|wsgi|close)\((.*)\)/g,
+      ),
+    ].map(([, name, params]) => [`python ${name}()`, { params: pythonParams(params!) }] as const),
   ]);
   const go = sourcesIn('verifiers/go', /(?<!_test)\.go$/).flatMap(([, text]) =>
     declarations(text, /^(?:func (?:\(\w+ \*?[A-Z]\w*\) )?[A-Z]|type [A-Z]|\t[A-Z]\w* +[\w.=]).*/gm),
@@ -166,6 +168,17 @@ function verifiers(): Record<string, Entry> {
     ...Object.fromEntries(python),
     ...Object.fromEntries([...go.map((name) => `go ${name}`), ...java].map((name) => [name, {}])),
   };
+}
+
+/** Those after `*` are given by name alone: they come last, since their place is no promise. */
+function pythonParams(text: string): readonly string[] {
+  const all = text.trim().split(', ');
+  const star = all.includes('*') ? all.indexOf('*') : all.length;
+  const named = all.slice(star + 1);
+  const isRest = (param: string): boolean => param.startsWith('**');
+  return [...all.slice(0, star), ...named.filter(isRest), ...named.filter((param) => !isRest(param))].map(
+    pythonParam,
+  );
 }
 
 function pythonParam(text: string): string {

@@ -176,6 +176,7 @@ export class AuthController {
    * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `access_denied`,
    *   `invalid_dpop_proof`
    * @throws {400} The request is wrong; or any error of a device code, such as `authorization_pending`.
+   * @throws {503} The keys of a program cannot be read; `Retry-After` says when to try again.
    */
   @Post('token')
   @RateLimit(LIMIT_BY_GRANT)

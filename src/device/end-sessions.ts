@@ -6,6 +6,7 @@ import type { EndCause, SessionIds } from '../platform/events.js';
 import { isOfProgram } from '../platform/http/parameters/uuid.js';
 import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
 import {
+  END_EACH_SESSION,
   END_EVERY_SESSION,
   END_EXCESS,
   END_SESSION,
@@ -79,6 +80,17 @@ export function endExcess(
   return end(manager, END_EXCESS.text, [userId, sessionId, deviceId, most, cause, ofProgram]);
 }
 
+/** Ends sessions of several users, who are locked. @returns those that have ended */
+export function endEachSession(
+  manager: EntityManager,
+  sessions: readonly SessionIds[],
+  cause: EndCause | null,
+): Promise<SessionIds[]> {
+  const userIds = sessions.map(({ userId }) => userId);
+  const sessionIds = sessions.map(({ sessionId }) => sessionId);
+  return end<SessionIds>(manager, END_EACH_SESSION.text, [userIds, sessionIds, cause]);
+}
+
 /** Ends the sessions of all users, in a transaction that locks the tables. @returns number of sessions */
 export async function endEverySession(client: Client): Promise<number> {
   const [ofUsers, ofSessions] = END_EVERY_SESSION;
@@ -86,7 +98,7 @@ export async function endEverySession(client: Client): Promise<number> {
   return (await client.query(ofSessions)).rowCount ?? 0;
 }
 
-async function end(manager: EntityManager, text: string, values: unknown[]): Promise<Ended[]> {
-  const [ended] = await manager.query<[Ended[], number]>(text, values);
+async function end<Row = Ended>(manager: EntityManager, text: string, values: unknown[]): Promise<Row[]> {
+  const [ended] = await manager.query<[Row[], number]>(text, values);
   return ended;
 }

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { AuditFacts, Origin } from '../audit/audit-event.js';
 import { AuditStore } from '../audit/audit.store.js';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
+import { chunks } from '../platform/database/batching.js';
 import { Sql } from '../platform/database/sql.js';
 import type { EndCause, RevokeReason, SessionIds } from '../platform/events.js';
 import { RecentEnds } from '../token/sessions/recent-ends.js';
@@ -10,13 +11,21 @@ import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/ses
 import { UserLifecycles } from '../user/user-lifecycle.js';
 import type { DeviceRow } from './device.store.js';
 import {
+  endEachSession,
   endExcess,
   endSessions,
   endSessionsAtProvider,
   haveOpenSessions,
   type Target,
 } from './end-sessions.js';
-import { FIND_SIGNED_OUT_DEVICES, LOCK_SIGNED_OUT_USER, LOCK_USER, SLICE } from './sign-out.sql.js';
+import {
+  FIND_EACH_SIGNED_OUT_DEVICE,
+  FIND_SIGNED_OUT_DEVICES,
+  LOCK_SIGNED_OUT_USER,
+  LOCK_USER,
+  LOCK_USERS,
+  SLICE,
+} from './sign-out.sql.js';
 
 /** What the audit events of one sign-out have in common. */
 interface Circumstances {
@@ -114,6 +123,23 @@ export class SignOutService {
       if (sessions >= SLICE) return { isLast: false, count: sessions };
     }
     return { isLast: true, count: sessions };
+  }
+
+  /**
+   * Ends sessions of many users, a slice in each transaction, so that it may be repeated after a failure.
+   * @returns number of sessions that this call has ended
+   */
+  async endEach(sessions: readonly SessionIds[], origin: Origin, cause?: EndCause): Promise<number> {
+    let ended = 0;
+    // A distributed database runs a statement for several users in many steps.
+    if (this.sql.distributed) {
+      for (const session of sessions) ended += await this.signOut('session', session, origin, { cause });
+      return ended;
+    }
+    for (const slice of chunks(sessions, SLICE)) {
+      ended += await this.history.transaction((within) => this.endEachOf(slice, within, origin, cause));
+    }
+    return ended;
   }
 
   /**
@@ -224,6 +250,34 @@ export class SignOutService {
     if (ended.length > 0) await this.lifecycles.sessionsEnded(manager, userId);
     await this.audit.write(manager, toAuditFacts(circumstances, provider, ended));
     return { count: ended.length, provider };
+  }
+
+  /** As `endSlice`, for sessions of several users. */
+  private async endEachOf(
+    sessions: readonly SessionIds[],
+    { manager, append }: ChannelTransaction,
+    origin: Origin,
+    cause: EndCause | undefined,
+  ): Promise<number> {
+    const users = [sessions.map(({ userId }) => userId)];
+    const locked = await manager.query<{ userId: string; provider: string }[]>(LOCK_USERS.text, users);
+    const providers = new Map(locked.map(({ userId, provider }) => [userId, provider]));
+    const ended = await endEachSession(manager, sessions, cause ?? null);
+    const onDevices = ended.filter(({ deviceId }) => deviceId !== null);
+    const signedOut = await manager.query<(DeviceRow & { user_id: string })[]>(
+      FIND_EACH_SIGNED_OUT_DEVICE.text,
+      [onDevices.map(({ userId }) => userId), onDevices.map(({ deviceId }) => deviceId)],
+    );
+    const facts = signedOut.map((device) => [device.user_id, toDeviceFacts(device)] as const);
+    await append('device.signed_out', facts);
+    for (const userId of new Set(ended.map((one) => one.userId))) {
+      await this.lifecycles.sessionsEnded(manager, userId);
+    }
+    const events = ended.flatMap(({ userId, sessionId, deviceId }) =>
+      toAuditFacts({ userId, origin, cause }, providers.get(userId), [{ sessionId, deviceId }]),
+    );
+    await this.audit.write(manager, events);
+    return ended.length;
   }
 
   /** Locks the user. @returns the user's provider; undefined without a row */

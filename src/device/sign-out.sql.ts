@@ -19,8 +19,9 @@ export const SLICE = 1000;
 // 3. END_SESSION or one of END_SESSIONS, END_EXCESS, END_SESSIONS_AT_PROVIDER.
 // 4. FIND_SIGNED_OUT_DEVICES, which sees what step 3 has changed: it is a later command (13.2.1).
 //
-// Each names the user, so that it runs on one node. `expires_at > '-infinity'` is always true. With
-// it, PostgreSQL reads the index refresh_tokens_open, of sessions that are not signed out; without it,
+// A sign-out of several users has LOCK_USERS, END_EACH_SESSION and FIND_EACH_SIGNED_OUT_DEVICE in their
+// place. All others name the user, so that they run on one node. `expires_at > '-infinity'` is always true.
+// With it, PostgreSQL reads the index refresh_tokens_open, of sessions that are not signed out; without it,
 // PostgreSQL finds one session by its key.
 
 /**
@@ -68,6 +69,14 @@ export const LOCK_USER = {
   text: `SELECT provider FROM users WHERE user_id = $1 AND removed_at IS NULL FOR NO KEY UPDATE`,
 };
 
+/** Locks users as LOCK_USER does, in one order (`SELECT`, The Locking Clause). */
+export const LOCK_USERS = {
+  name: 'sign-out-lock-users',
+  text: `
+    SELECT user_id AS "userId", provider FROM users
+    WHERE user_id = ANY ($1::uuid[]) AND removed_at IS NULL ORDER BY user_id FOR NO KEY UPDATE`,
+};
+
 /**
  * Locks the user as LOCK_USER does, and stores that all sessions end: sign-ins that began before are refused.
  * Parameters: user, latest begin of a sign-in that is meant (NULL: now). A sign-in locks the same row.
@@ -91,6 +100,21 @@ export const END_SESSION = {
       id_token = NULL, address = NULL, user_agent = NULL
     WHERE user_id = $1 AND session_id = $2 AND signed_out_at IS NULL
     RETURNING session_id AS "sessionId", device_id AS "deviceId"`,
+};
+
+/**
+ * Ends sessions of several users as END_SESSION does; parameters: the user and the id of each, EndCause. The
+ * locks of the users decide the order, so that of the sessions does not matter.
+ */
+export const END_EACH_SESSION = {
+  name: 'sign-out-each-session',
+  text: `
+    UPDATE refresh_tokens AS r SET signed_out_at = now(), expires_at = least(expires_at, now()),
+      ends_because = $3,
+      id_token = NULL, address = NULL, user_agent = NULL
+    FROM unnest($1::uuid[], $2::uuid[]) AS n (user_id, session_id)
+    WHERE r.user_id = n.user_id AND r.session_id = n.session_id AND signed_out_at IS NULL
+    RETURNING r.user_id AS "userId", r.session_id AS "sessionId", device_id AS "deviceId"`,
 };
 
 /**
@@ -189,4 +213,17 @@ export const FIND_SIGNED_OUT_DEVICES = {
         AND (idle_ends_at IS NULL OR idle_ends_at > now())
       ORDER BY device_id, expires_at)
     ORDER BY device_id`),
+};
+
+/** FIND_SIGNED_OUT_DEVICES of several users. Parameters: the user and the id of each device. */
+export const FIND_EACH_SIGNED_OUT_DEVICE = {
+  name: 'sign-out-each-device',
+  text: `
+    SELECT user_id, device_id, device_name, user_agent, created_at, last_seen_at FROM devices AS d
+    JOIN unnest($1::uuid[], $2::uuid[]) AS n (user_id, device_id) USING (user_id, device_id)
+    WHERE NOT EXISTS (
+      SELECT FROM refresh_tokens WHERE user_id = d.user_id AND device_id = d.device_id
+        AND signed_out_at IS NULL AND expires_at > '-infinity' AND expires_at > now()
+        AND (idle_ends_at IS NULL OR idle_ends_at > now()))
+    ORDER BY user_id, device_id`,
 };

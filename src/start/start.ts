@@ -37,7 +37,9 @@ export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   watchProcess();
   for (const warning of settings.warnings) log.warn(warning);
   // before anything is started
-  for (const feature of FEATURES) if (feature.isOn(settings)) await feature.check?.(settings);
+  for (const feature of FEATURES.filter((one) => one.isOn(settings))) {
+    for (const warning of (await feature.check?.(settings)) ?? []) log.warn(warning);
+  }
   await Promise.race([checkAdapters(settings, (line) => log.warn(line)), signalled]);
   if (stopping.signal.aborted) return;
   const endTraces = settings.traces

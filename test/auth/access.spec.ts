@@ -85,6 +85,8 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /agents/callback': 'public',
   'GET /agents/consent': 'public',
   'POST /agents/consent': 'public',
+  'POST /agents/sign-out': 'support',
+  'GET /admin/agents': 'support',
   'GET /device': 'public',
   'POST /device': 'public',
   'GET /device/callback': 'public',
@@ -170,7 +172,8 @@ describe('who may call what', () => {
         (method) => `${method.toUpperCase()} ${route!.path}`,
       ),
     );
-    const isPage = /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:session|overview|providers|trail))))\/.*/;
+    const isPage =
+      /^(GET \/(?:demo|latchkey-client|admin(?!\/(?:agents|session|overview|providers|trail))))\/.*/;
     return [...new Set(all.map((route) => route.replace(isPage, '$1/*')))];
   }
 

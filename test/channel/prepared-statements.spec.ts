@@ -29,6 +29,9 @@ const STATEMENTS = [
   ['standing by externalId', FIND_STANDING.externalId.text, 3],
   ['standing by userName', FIND_STANDING.userName.text, 3],
   ['signed-out devices', signOut.FIND_SIGNED_OUT_DEVICES.text, 2],
+  ['lock of a sign-out of several users', signOut.LOCK_USERS.text, 1],
+  ['end of sessions of several users', signOut.END_EACH_SESSION.text, 3],
+  ['signed-out devices of several users', signOut.FIND_EACH_SIGNED_OUT_DEVICE.text, 2],
 ] as const;
 
 describe('on the migrated schema, PostgreSQL accepts the statement', () => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { EXAMPLE } from '../../openapi/examples.js';
+import { agentsFile } from '../agents/agent.js';
 import { document, routes, tokenOf, type Route } from './document.js';
 import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
@@ -45,6 +46,7 @@ describe('every example of the document', () => {
   });
   const service = use(() =>
     startTestService({
+      AGENTS_FILE: agentsFile(),
       DEVICE_GRANT: 'push',
       ...provider.env('STUB'),
       ...provider.env('MOCK'),

@@ -14,7 +14,7 @@ const PUBLIC_URL = 'https://sign-in.example';
 
 /** Not in the document: the sample provider, which is an identity provider (spec §4.5), the demo page and the administration page. */
 const LEFT_OUT =
-  /^(GET|POST) \/(providers\/mock\/.*|device(?:\/.*)?|demo\/.*|docs\/[^o].*|latchkey-client\/.*|admin(\{\/\}|\/(?!overview|providers|session|trail).*)?|callback|)$/;
+  /^(GET|POST) \/(providers\/mock\/.*|agents\/(?!sign-out).*|device(?:\/.*)?|demo\/.*|docs\/[^o].*|latchkey-client\/.*|admin(\{\/\}|\/(?!agents|overview|providers|session|trail).*)?|callback|)$/;
 
 const ajv = new Ajv2020.default({ strict: false, allErrors: true, formats: { 'media-range': true } });
 formats.default(ajv);
@@ -23,6 +23,7 @@ describe('the description of the interface', () => {
   const service = use(() =>
     startTestService({
       PUBLIC_URL,
+      AGENTS_FILE: 'examples/mcp/agents.json',
       DEVICE_GRANT: 'push',
       PROVIDERS_CORP_ADAPTER: 'oidc',
       PROVIDERS_CORP_URL: 'http://127.0.0.1:1',

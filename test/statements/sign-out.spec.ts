@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import * as statements from '../../src/device/sign-out.sql.js';
 import { programDeviceId } from '../../src/platform/http/parameters/uuid.js';
-import { sessionOf, userOf, useStatements } from '../support/statements.js';
+import { sessionOf, sortedIds, userOf, useStatements } from '../support/statements.js';
 
 const { LOCK_USER, LOCK_SIGNED_OUT_USER, END_SESSION, END_SESSIONS, END_EXCESS, SLICE } = statements;
 const [PHONE, LAPTOP] = [randomUUID(), randomUUID()];
 
 /** The steps of a sign-out: src/device/sign-out.sql.ts. */
 describe('the statements of a sign-out', () => {
-  const { run, insert, whileHeld, isBlocked } = useStatements();
+  const { run, runUnsorted, insert, whileHeld, isBlocked } = useStatements();
   let userId: string;
   beforeEach(async () => {
     userId = (await insert('users', userOf())).user_id;
@@ -237,5 +237,68 @@ describe('the statements of a sign-out', () => {
       [session],
     );
     expect(await devices()).toEqual([PHONE]);
+  });
+
+  describe('for several users', () => {
+    const { LOCK_USERS, END_EACH_SESSION, FIND_EACH_SIGNED_OUT_DEVICE } = statements;
+    let users: string[];
+    beforeEach(async () => {
+      users = sortedIds(3);
+      for (const id of users.toReversed()) await insert('users', userOf(id));
+    });
+    const beginEach = () => Promise.all(users.map((id) => insert('refresh_tokens', sessionOf(id, PERSONAL))));
+
+    it('2. `LOCK_USERS` locks in the order of the keys, and leaves removed users out', async () => {
+      const removal = 'UPDATE users SET removed_at = now() WHERE user_id = $1';
+      const locked = await whileHeld(
+        ['SELECT FROM users WHERE user_id = $1 FOR UPDATE', [users[1]]],
+        () => runUnsorted(LOCK_USERS, [users.toReversed()]),
+        async (holder) => {
+          expect([await isBlocked(LOCK, [users[0]]), await isBlocked(LOCK, [users[2]])]).toEqual([
+            true,
+            false,
+          ]);
+          await holder.query(removal, [users[1]]);
+        },
+      );
+      expect(locked).toEqual([
+        { userId: users[0], provider: 'corp' },
+        { userId: users[2], provider: 'corp' },
+      ]);
+    });
+
+    it('3. `END_EACH_SESSION` ends those of their users, once, and removes their personal data', async () => {
+      const [first, second, third] = await beginEach();
+      const all = [first!, second!, { ...third!, user_id: users[0]! }];
+      const values = [all.map(({ user_id: id }) => id), all.map(({ session_id: id }) => id), 'cause'];
+      const expected = all
+        .slice(0, 2)
+        .map(({ user_id, session_id }) => ({ userId: user_id, sessionId: session_id, deviceId: null }));
+      expect(new Set(await run(END_EACH_SESSION, values))).toEqual(new Set(expected));
+      for (const { session_id: id } of all.slice(0, 2)) expect(await endedRow(id)).toMatchObject(ENDED);
+      expect(await endedRow(third!.session_id)).toMatchObject(PERSONAL);
+      expect(await run(END_EACH_SESSION, values)).toEqual([]);
+    });
+
+    it('3. `END_EACH_SESSION` waits for a locked session, and leaves one that has ended by then', async () => {
+      const all = await beginEach();
+      const values = [users, all.map(({ session_id: id }) => id), null];
+      const held: [string, unknown[]] = [SIGN_OUT, [users[1]]];
+      const ended = idsOf(await whileHeld(held, () => run(END_EACH_SESSION, values)));
+      expect(ended).toEqual(new Set([all[0]!.session_id, all[2]!.session_id]));
+    });
+
+    it('4. `FIND_EACH_SIGNED_OUT_DEVICE` finds devices of their users without a live session', async () => {
+      for (const user_id of users) await insert('devices', { user_id, device_id: PHONE });
+      await insert('refresh_tokens', sessionOf(users[0]!, { device_id: PHONE }));
+      await insert('refresh_tokens', sessionOf(users[1]!, { device_id: PHONE, idle_ends_at: past }));
+      await insert('refresh_tokens', sessionOf(users[2]!, { device_id: PHONE, signed_out_at: past }));
+      const found = await run(FIND_EACH_SIGNED_OUT_DEVICE, [users, users.map(() => PHONE)]);
+      expect(found.map(({ user_id: id, device_id: device }) => [id, device])).toEqual([
+        [users[1], PHONE],
+        [users[2], PHONE],
+      ]);
+      expect(await run(FIND_EACH_SIGNED_OUT_DEVICE, [[users[1]], [LAPTOP]])).toEqual([]);
+    });
   });
 });

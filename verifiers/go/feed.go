@@ -22,6 +22,7 @@ var (
 	errSilent     = errors.New("nothing was received for too long")
 	errUnreadable = errors.New("an event is unreadable")
 	errTooMuch    = errors.New("more than fits into memory")
+	errUnclear    = errors.New("the token may have former claims, for some seconds after a change") // never returned
 	isKnown       = regexp.MustCompile(`^(ended|key_revoked|claims_changed|claims_voided)$`).MatchString
 	isCursor      = regexp.MustCompile(`^[\x21-\x7e]+$`).MatchString
 )
@@ -67,13 +68,22 @@ func (v *Verifier) forget(user string) {
 	}
 }
 
-func (v *Verifier) current(claims Claims) (current Claims) {
+// current returns the user's claims for a token. A program's token is not given those of a change, since only the
+// service knows which of them the program may have: errUnclear, or 401 for one that certainly has former claims.
+func (v *Verifier) current(claims Claims) (current Claims, err error) {
 	c, isKnown := v.changed[claims.UserID()]
-	if iat, _ := claims["iat"].(float64); !isKnown || iat > float64(c.at.Add(commitTime).Unix()) {
-		return claims
+	switch iat, _ := claims["iat"].(float64); {
+	case !isKnown || iat > float64(c.at.Add(commitTime).Unix()):
+		return claims, nil
+	case claims.isOfApplication():
+		_ = json.Unmarshal(c.text, &current)
+		return current, nil
+	case !claims.carriesClaims():
+		return claims, nil
+	case iat < float64(c.at.Unix()) || !v.now().Before(c.at.Add(commitTime)):
+		return nil, invalidToken("the claims of the user have changed since the access token was issued")
 	}
-	_ = json.Unmarshal(c.text, &current)
-	return current
+	return nil, errUnclear
 }
 
 // sweep removes what no valid token needs, once a minute.

@@ -25,7 +25,7 @@ func (v *Verifier) Middleware(next http.Handler) http.Handler {
 func (v *Verifier) Authenticate(r *http.Request) (Claims, error) {
 	match := bearer.FindStringSubmatch(r.Header.Get("Authorization"))
 	if match == nil {
-		return nil, errNoToken
+		return nil, v.challenged(errNoToken)
 	}
 	return v.Verify(r.Context(), match[1])
 }

@@ -46,13 +46,17 @@ func (v *Verifier) check(claims Claims) error {
 	exp, hasExp := claims["exp"].(float64)
 	_, hasIat := claims["iat"].(float64)
 	nbf, hasNbf := claims["nbf"].(float64)
-	audience, _ := claims["aud"].([]any)
+	audience, isList := claims["aud"].([]any)
+	if !isList {
+		audience = []any{claims["aud"]}
+	}
+	isAccepted := func(one any) bool { text, _ := one.(string); return slices.Contains(v.audience, text) }
 	switch {
 	case claims["iss"] != issuer:
 		return invalidToken("the access token is of another issuer")
 	case hasExp && exp+tolerance <= now:
 		return invalidToken("the access token has expired")
-	case claims["aud"] != issuer && !slices.Contains(audience, issuer), !hasExp, !hasIat,
+	case !slices.ContainsFunc(audience, isAccepted), !hasExp, !hasIat,
 		claims["nbf"] != nil && (!hasNbf || nbf > now+tolerance),
 		!areTexts([]any{claims["sub"], claims["sid"], claims["jti"]}):
 		return errInvalid

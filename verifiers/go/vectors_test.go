@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"reflect"
 	"strings"
@@ -27,7 +28,7 @@ func TestVectors(t *testing.T) {
 	var tokens map[string]struct{ Token string }
 	readVectors(t, "keys", &keys)
 	readVectors(t, "tokens", &tokens)
-	for _, file := range []string{"signatures", "sessions", "claims", "away", "wire"} {
+	for _, file := range []string{"signatures", "sessions", "claims", "away", "wire", "agents"} {
 		var vectors struct{ Cases []vector }
 		readVectors(t, file, &vectors)
 		if len(vectors.Cases) == 0 {
@@ -40,6 +41,7 @@ func TestVectors(t *testing.T) {
 					r.setKeys("k1")
 					o := Options{Issuer: keys.Issuer, Transport: r, SignatureOnly: !c.Options.ServiceKey}
 					o.WhenAway = map[string]WhenAway{"accept": Accept, "refuse": Refuse}[c.Options.WhenAway]
+					o.Audience = textsOf(c.Options.Audience)
 					o.ClockTolerance = time.Duration(c.Options.ClockTolerance) * time.Second
 					if c.Options.ServiceKey {
 						o.ServiceKey = "k"
@@ -47,6 +49,9 @@ func TestVectors(t *testing.T) {
 					r.setWall(keys.Start)
 					defer func() { r.verifier.Close() }()
 					r.verifier = start(o, func() time.Time { return time.Now().Add(time.Duration(r.offset.Load())).Round(0) })
+					for _, one := range c.Options.Resources {
+						r.resources = append(r.resources, r.verifier.ProtectedResource(http.NotFoundHandler(), one.Resource, one.Scopes...))
+					}
 					now := keys.Start
 					for i, s := range c.Steps {
 						time.Sleep(time.Duration(max(0, s.Now-now)) * time.Millisecond)
@@ -70,6 +75,11 @@ type vector struct {
 		ServiceKey     bool
 		WhenAway       string
 		ClockTolerance int
+		Audience       json.RawMessage
+		Resources      []struct {
+			Resource string
+			Scopes   []string
+		}
 	}
 	Steps []step
 }
@@ -82,13 +92,24 @@ type step struct {
 	Status, Count   int
 	Headers         map[string]string
 	Bytes           []json.RawMessage
-	Keys            []string
+	Keys, Scopes    []string
+	Path            string
 	Cursor          json.RawMessage
 	Expect          json.RawMessage
 	Notified        *bool
 	Sessions, Users *int
 	Introspections  *int
 	MostKeyRequests *int
+}
+
+// textsOf decodes a text, or a list; nil for none.
+func textsOf(raw json.RawMessage) (texts []string) {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return []string{text}
+	}
+	_ = json.Unmarshal(raw, &texts)
+	return texts
 }
 
 // bytesOf decodes a text, or an object with base64.
@@ -126,6 +147,7 @@ type runner struct {
 	introspection  *step // nil: no answer
 	introspections int
 	keyRequests    int
+	resources      []http.Handler
 	streams        chan *fakeStream // requests for the feed that wait for a step
 	stream         *fakeStream
 }
@@ -205,6 +227,8 @@ func (r *runner) run(s step, token string) error {
 		r.introspection = &s
 	case "verify":
 		return r.verify(s, token)
+	case "metadata":
+		return r.compareMetadata(s)
 	case "state":
 		return r.compareState(s)
 	default:
@@ -247,13 +271,17 @@ func (r *runner) connect(s step) error {
 
 func (r *runner) verify(s step, token string) error {
 	claims, err := r.verifier.Verify(r.t.Context(), token)
+	if err == nil && s.Scopes != nil {
+		err = claims.RequireScope(s.Scopes...)
+	}
 	if string(s.Expect) == `"any"` {
 		return nil
 	}
 	var expected struct {
-		Claims Claims
-		Error  string
-		Status int
+		Claims    Claims
+		Error     string
+		Status    int
+		Challenge string
 	}
 	if err := json.Unmarshal(s.Expect, &expected); err != nil {
 		return err
@@ -268,9 +296,29 @@ func (r *runner) verify(s step, token string) error {
 	if e.Code != expected.Error || e.Status != expected.Status {
 		return fmt.Errorf("%d %v, not %s", e.Status, e, s.Expect)
 	}
-	hasChallenge := e.Header["WWW-Authenticate"] == `Bearer error="invalid_token"`
-	if hasChallenge != (e.Status == 401) || (e.Header["Retry-After"] != "") != (e.Status == 503) {
+	if expected.Challenge == "" && e.Status == 401 {
+		expected.Challenge = `Bearer error="invalid_token"`
+	}
+	if e.Header["WWW-Authenticate"] != expected.Challenge || (e.Header["Retry-After"] != "") != (e.Status == 503) {
 		return fmt.Errorf("%d with the headers %v", e.Status, e.Header)
+	}
+	return nil
+}
+
+func (r *runner) compareMetadata(s step) error {
+	for _, handler := range r.resources {
+		request, answer := httptest.NewRequest("GET", s.Path, nil), httptest.NewRecorder()
+		if handler.ServeHTTP(answer, request); answer.Code == 200 {
+			var found, expected any
+			_, _ = json.Unmarshal(answer.Body.Bytes(), &found), json.Unmarshal(s.Expect, &expected)
+			if !reflect.DeepEqual(found, expected) {
+				return fmt.Errorf("the metadata are %s", answer.Body)
+			}
+			return nil
+		}
+	}
+	if string(s.Expect) != "null" {
+		return errors.New("no metadata")
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ const (
 // Options of New. Issuer is required, and either ServiceKey or SignatureOnly.
 type Options struct {
 	Issuer         string            // the service's PUBLIC_URL: issuer and audience of its tokens
+	Audience       []string          // of tokens that are accepted, if not Issuer alone: for programs of third parties
 	URL            string            // address of the service, if it is not reached at Issuer
 	ServiceKey     string            // one of the service's SERVICE_KEYS, with the right `read`
 	SignatureOnly  bool              // without ServiceKey: tokens of ended sessions are accepted until they expire
@@ -36,10 +37,11 @@ type Options struct {
 // Verifier verifies access tokens. Made by New, one per process; for concurrent use.
 type Verifier struct {
 	Options
-	now   func() time.Time // of the wall, without a steady clock
-	stop  context.CancelFunc
-	slots chan struct{} // of introspections
-	mu    sync.RWMutex  // not held during calls
+	audience []string         // each origin with and without a slash
+	now      func() time.Time // of the wall, without a steady clock
+	stop     context.CancelFunc
+	slots    chan struct{} // of introspections
+	mu       sync.RWMutex  // not held during calls
 	keySet
 	memory
 	asked map[string]*call // introspections of the last second, by token
@@ -57,6 +59,8 @@ func New(o Options) (*Verifier, error) {
 	switch isWay := slices.Contains([]WhenAway{Introspect, Accept, Refuse}, o.WhenAway); {
 	case !isOrigin(o.Issuer) || !isAddress(o.URL):
 		return nil, errors.New("latchkey: Issuer must be an http(s) origin, URL an http(s) address without query")
+	case o.Audience != nil && (len(o.Audience) == 0 || slices.Contains(o.Audience, "")): // e.g. of a variable that is not set
+		return nil, errors.New("latchkey: Audience must have no empty text; or leave it out")
 	case !isKey(o.ServiceKey) || (o.ServiceKey == "") != o.SignatureOnly: // e.g. of a variable that is not set
 		return nil, errors.New("latchkey: set a ServiceKey of printable ASCII, or else SignatureOnly")
 	case !isWay || o.ClockTolerance < 0 || o.ClockTolerance > 5*time.Minute:
@@ -70,7 +74,10 @@ func New(o Options) (*Verifier, error) {
 
 func start(o Options, now func() time.Time) *Verifier {
 	ctx, stop := context.WithCancel(context.Background())
-	v := &Verifier{Options: o, now: now, stop: stop, slots: make(chan struct{}, mostCalls)}
+	v := &Verifier{Options: o, audience: []string{o.Issuer}, now: now, stop: stop, slots: make(chan struct{}, mostCalls)}
+	if o.Audience != nil {
+		v.audience = accepted(o.Audience)
+	}
 	v.asked, v.ended, v.changed = map[string]*call{}, map[string]time.Time{}, map[string]change{}
 	if o.ServiceKey != "" {
 		go v.follow(ctx)
@@ -91,15 +98,21 @@ func (v *Verifier) IsNotified() bool {
 // Verify returns the claims of a valid access token: the user's current ones, also if the token is older.
 // Its errors are of type *Error.
 func (v *Verifier) Verify(ctx context.Context, token string) (Claims, error) {
+	claims, err := v.verify(ctx, token)
+	return claims, v.challenged(err)
+}
+
+func (v *Verifier) verify(ctx context.Context, token string) (Claims, error) {
 	kid, claims, err := v.verifySignature(ctx, token)
 	if err != nil {
 		return nil, err
 	}
 	current, isFresh, err := v.apply(kid, claims)
-	if err != nil || isFresh || v.ServiceKey == "" || v.WhenAway == Accept {
+	isSettled := isFresh || v.ServiceKey == "" || v.WhenAway == Accept
+	if err != errUnclear && (err != nil || isSettled) {
 		return current, err
 	}
-	if v.WhenAway == Refuse {
+	if v.WhenAway == Refuse && !isFresh {
 		return nil, v.failure()
 	}
 	answer, err := v.introspect(ctx, token)
@@ -107,8 +120,8 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Claims, error) {
 		return nil, err
 	}
 	current, isFresh, err = v.apply(kid, claims)
-	if err == nil && !isFresh { // or else the feed is as current as the answer, or more so
-		current = claims.with(answer)
+	if err == errUnclear || err == nil && !isFresh { // or else the feed is as current as the answer, or more so
+		return claims.with(answer), nil
 	}
 	return current, err
 }
@@ -122,5 +135,11 @@ func (v *Verifier) apply(kid string, claims Claims) (current Claims, isFresh boo
 	} else if slices.Contains(v.withdrawn, kid) {
 		return nil, false, errInvalid
 	}
-	return claims.with(v.current(claims)), v.isFresh(), v.check(claims) // again: it may have expired during a wait
+	if err = v.check(claims); err == nil { // again: it may have expired during a wait
+		current, err = v.current(claims)
+	}
+	if err != nil {
+		return nil, v.isFresh(), err
+	}
+	return claims.with(current), v.isFresh(), nil
 }

@@ -55,6 +55,8 @@ func TestOptions(t *testing.T) {
 		{Issuer: "https://id.example", ServiceKey: "k", URL: "redis://x"},
 		{Issuer: "https://id.example", ServiceKey: "k", WhenAway: "allow"},
 		{Issuer: "https://id.example", ServiceKey: "k", ClockTolerance: time.Hour},
+		{Issuer: "https://id.example", ServiceKey: "k", Audience: []string{}},
+		{Issuer: "https://id.example", ServiceKey: "k", Audience: []string{"https://api.example", ""}},
 	} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%+v is accepted", o)
@@ -86,4 +88,53 @@ func TestUnknownKeysCostOneRequestASecond(t *testing.T) {
 			t.Errorf("%v in %d s", made, most)
 		}
 	})
+}
+
+func TestProtectedResource(t *testing.T) {
+	const resource = "https://go.example/mcp"
+	v, err := New(Options{Issuer: "https://id.example", SignatureOnly: true, Audience: []string{resource, "orders"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := v.ProtectedResource(v.Middleware(http.NotFoundHandler()), resource, "orders:read")
+	get := func(method, path string) *httptest.ResponseRecorder {
+		request, answer := httptest.NewRequest(method, "http://evil.example"+path, nil), httptest.NewRecorder()
+		api.ServeHTTP(answer, request)
+		return answer
+	}
+	for method, status := range map[string]int{"GET": 200, "HEAD": 200, "POST": 401} {
+		answer := get(method, wellKnown+"/mcp?x=y")
+		if answer.Code != status || status == 200 && answer.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %v", method, answer.Code, answer.Header())
+		}
+	}
+	const challenge = `Bearer resource_metadata="https://go.example/.well-known/oauth-protected-resource/mcp", scope="orders:read"`
+	if found := get("GET", "/mcp").Header().Get("WWW-Authenticate"); found != challenge {
+		t.Error(found)
+	}
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	for scope, status := range map[string]int{"orders:read orders:write": 200, "orders:read": 403} {
+		ctx := context.WithValue(t.Context(), contextKey{}, Claims{"aud": resource, "scope": scope})
+		answer := httptest.NewRecorder()
+		RequireScope(ok, "orders:write").ServeHTTP(answer, httptest.NewRequest("GET", "/", nil).WithContext(ctx))
+		if answer.Code != status {
+			t.Errorf("%s: %d", scope, answer.Code)
+		}
+	}
+	for name, f := range map[string]func(){
+		"another resource": func() { v.ProtectedResource(ok, "https://other.example", "a") },
+		"no address":       func() { v.ProtectedResource(ok, "orders", "a") },
+		"no scopes":        func() { v.ProtectedResource(ok, resource) },
+		"a space":          func() { v.ProtectedResource(ok, resource, "a b") },
+		"a quote":          func() { RequireScope(ok, `a", error="x`) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s is accepted", name)
+				}
+			}()
+			f()
+		}()
+	}
 }

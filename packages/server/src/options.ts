@@ -6,8 +6,8 @@ export interface VerifierOptions {
   /** The service's `PUBLIC_URL`, e.g. `https://id.example.com`: issuer and audience of its tokens. */
   issuer: string;
   /**
-   * For which APIs a token may be, if programs act for your users (docs/agents.md): a `resource` of `AGENTS_FILE`, or a list. An API that
-   * your own pages call, too, names `issuer` as well. Default: `issuer` alone, so that tokens of such programs are refused.
+   * Which tokens are accepted, if programs of third parties act for your users: those for this `resource` of `AGENTS_FILE`, or for one of a
+   * list. An API that your own pages call, too, names `issuer` as well. Default: `issuer` alone, which refuses tokens of such programs.
    */
   audience?: string | readonly string[];
   /** Address of the service, if it is not reached at `issuer`: e.g. `http://latchkey:3000` inside a cluster. */

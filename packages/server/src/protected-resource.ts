@@ -18,9 +18,7 @@ const declared = new Map<string, ProtectedResource>();
 
 /** Answers requests for the metadata of an API (RFC 9728). Made by `protectedResource`. */
 export class ProtectedResource {
-  /** Address of the metadata; never of a request's `Host`. */
-  readonly metadataUrl: string;
-  /** JSON. */
+  /** JSON. Addresses in it are never of a request's `Host`. */
   readonly metadata: string;
   /** Parameters of a challenge (RFC 9728 §5.1; RFC 6750 §3). */
   readonly parameters: Readonly<Record<'resource_metadata' | 'scope', string>>;
@@ -42,8 +40,7 @@ export class ProtectedResource {
     const { origin, pathname } = new URL(resource);
     this.origin = origin;
     this.path = WELL_KNOWN + (pathname === '/' ? '' : pathname); // RFC 9728 §3.1
-    this.metadataUrl = origin + this.path;
-    this.parameters = { resource_metadata: this.metadataUrl, scope: scopes.join(' ') };
+    this.parameters = { resource_metadata: origin + this.path, scope: scopes.join(' ') };
     this.metadata = JSON.stringify({
       resource,
       authorization_servers: [issuer],

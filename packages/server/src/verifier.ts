@@ -102,8 +102,10 @@ export class Verifier {
   private async current(token: string, signed: SignedToken): Promise<Claims> {
     this.signature.refuseExpired(signed);
     this.refuseEnded(signed); // after the signature: the session may have ended during the wait
-    const answer = this.feed?.isFresh === false ? await this.verifyAway(token, signed) : undefined;
     const { claims } = signed;
+    const isUnclear = carriesClaimsOfResource(claims) && this.changed.replacing(claims) !== undefined;
+    const mustAsk = isUnclear || this.feed?.isFresh === false;
+    const answer = mustAsk ? await this.askService(token, signed, isUnclear) : undefined;
     // The feed may have returned during the introspection: then it is as current as the answer, or more so.
     const isFeedCurrent = !answer || this.feed?.isFresh;
     const known = isFeedCurrent && isOfApplication(claims) ? this.changed.replacing(claims) : undefined;
@@ -169,9 +171,14 @@ export class Verifier {
     this.closing.abort();
   }
 
-  private async verifyAway(token: string, signed: SignedToken): Promise<Introspection | undefined> {
-    if (this.settings.whenAway === 'accept') return undefined;
-    if (this.settings.whenAway === 'refuse') throw this.feed?.refusal ?? temporarilyUnavailable();
+  private async askService(
+    token: string,
+    signed: SignedToken,
+    isUnclear: boolean,
+  ): Promise<Introspection | undefined> {
+    const { whenAway } = this.settings;
+    if (whenAway === 'accept' && !isUnclear) return undefined;
+    if (whenAway === 'refuse' && !this.feed?.isFresh) throw this.feed?.refusal ?? temporarilyUnavailable();
     const answer = await this.introspector.ask(token);
     if (!answer.active) throw endedToken();
     this.refuseEnded(signed);
@@ -181,8 +188,7 @@ export class Verifier {
   private refuseEnded({ claims, kid }: SignedToken): void {
     if (this.ended.has(claims.sid)) throw endedToken();
     if (this.keys.isRevoked(kid)) throw invalidToken('the access token is invalid');
-    // Only the service knows which claims a program may see: with a new token it gets them.
-    if (!isOfApplication(claims) && carriesClaims(claims) && this.changed.replacing(claims))
+    if (carriesClaimsOfResource(claims) && this.changed.isOlder(claims))
       throw invalidToken('the claims of the user have changed since the access token was issued');
   }
 
@@ -194,5 +200,9 @@ export class Verifier {
     }
   }
 }
+
+/** Whether a token has claims that only the service may replace: it knows which of them a program may have. */
+const carriesClaimsOfResource = (claims: Claims): boolean =>
+  !isOfApplication(claims) && carriesClaims(claims);
 
 const endedToken = (): LatchkeyError => invalidToken('the session of the access token has ended');

@@ -17,6 +17,8 @@ const REAL = [
   ...(['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const),
 ];
 
+type Verify = Extract<Step, { do: 'verify' }>;
+
 interface Inside {
   readonly ended: { readonly size: number };
   readonly changed: { readonly size: number };
@@ -28,7 +30,7 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire', 'agents'])('v
   const { fetch } = globalThis;
   let service: ScriptedService;
   let verifier: Verifier;
-  let resources: readonly ProtectedResource[];
+  let resources: ProtectedResource[];
 
   beforeEach(() => {
     jest.useFakeTimers({ now: start, doNotFake: REAL });
@@ -49,7 +51,7 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire', 'agents'])('v
       ...rest,
       ...(serviceKey && { serviceKey: 'a-service-key' }),
     });
-    resources = declared.map((one) => verifier.protectedResource(one));
+    resources = declared.map((resource) => verifier.protectedResource(resource));
     for (const [i, step] of steps.entries()) {
       moveClocks(step.now);
       const found = await run(step);
@@ -86,33 +88,29 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire', 'agents'])('v
         service.introspection = () => new Response(step.body, { status: step.status });
         return undefined;
       case 'verify':
-        if (step.expect !== 'any') return outcomeOf(step);
+        if (step.expect !== 'any') return outcomeOf(step, step.expect);
         await outcomeOf(step);
         return (verifier as unknown as Inside).keys.fetching;
-      case 'metadata':
-        return metadataOf(step.path);
+      case 'metadata': {
+        const request = new Request(new URL(step.path, 'https://elsewhere.example'));
+        const answers = resources.map((resource) => resource.handle(request));
+        return (await answers.find((answer) => answer)?.json()) ?? null;
+      }
       default:
         return stateOf(step);
     }
   }
 
-  async function outcomeOf({ token, scopes, expect: wanted }: Step & { do: 'verify' }): Promise<Outcome> {
-    const isChallenged = typeof wanted === 'object' && 'challenge' in wanted;
+  async function outcomeOf({ token, scopes }: Verify, expect: object = {}): Promise<Outcome> {
     try {
       const claims = await verifier.verify(tokens[token]!.token);
       if (scopes) requireScope(...scopes)(claims);
       return { claims };
     } catch (error) {
       const { code, status, headers } = error as LatchkeyError;
-      return { error: code, status, ...(isChallenged && { challenge: headers['WWW-Authenticate'] }) };
+      const challenge = headers['WWW-Authenticate']!;
+      return { error: code, status, ...('challenge' in expect && { challenge }) };
     }
-  }
-
-  async function metadataOf(path: string): Promise<unknown> {
-    const { origin } = new URL(resources[0]!.metadataUrl);
-    const answers = resources.map((one) => one.handle({ method: 'GET', url: origin + path }));
-    const found = answers.find((one) => one !== undefined);
-    return found ? found.json() : null;
   }
 
   function stateOf(step: Extract<Step, { do: 'state' }>): object {
@@ -131,8 +129,8 @@ describe.each(['signatures', 'sessions', 'claims', 'away', 'wire', 'agents'])('v
 
 function expected(step: Step): unknown {
   if (step.do === 'connect') return step.cursor;
-  if (step.do === 'verify') return step.expect === 'any' ? undefined : step.expect;
   if (step.do === 'metadata') return step.expect;
+  if (step.do === 'verify') return step.expect === 'any' ? undefined : step.expect;
   if (step.do !== 'state') return undefined;
   const { now: _now, do: _do, mostKeyRequests: _most, ...state } = step;
   return state;

@@ -54,7 +54,10 @@ export async function runCheckConfig(): Promise<number> {
 export async function checkConfig(settings: Settings, report: CheckReport): Promise<void> {
   Logger.overrideLogger(false); // the report has the findings
   const features = FEATURES.filter((feature) => feature.isOn(settings));
-  for (const feature of features) await feature.check?.(settings);
+  for (const feature of features) {
+    const warnings = (await feature.check?.(settings)) ?? [];
+    for (const warning of warnings) report.add('warning', feature.name, warning);
+  }
   await checkAdapters(settings, (line) => report.add('warning', 'adapters', line));
   const givesClaims = features.some((feature) => feature.givesClaims?.(settings));
   for (const feature of features) {

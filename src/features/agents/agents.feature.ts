@@ -2,6 +2,7 @@ import type { Feature } from '../../extensions.js';
 import { text } from '../../platform/config/settings/parsers.js';
 import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
+import type { AgentsFile } from './file/agents-file.js';
 
 const settings = settingRows({
   agentsFile: {
@@ -24,13 +25,19 @@ export function agentCallback({ publicUrl }: Pick<Settings, 'publicUrl'>): strin
   return `${publicUrl}/agents/callback`;
 }
 
+function warningsOf({ trust }: AgentsFile): readonly string[] {
+  if (!trust.isOfAll) return [];
+  return ['AGENTS_FILE: trust has *, so programs of any host may ask your users. Name hosts instead.'];
+}
+
 export const agents: Feature = {
   name: 'agents',
   settings,
   auditNames: ['agent_allowed', 'agent_refused'],
   isOn: ({ agentsFile }) => agentsFile !== undefined,
   module: async () => ({ module: (await import('./agents.module.js')).AgentsModule }),
-  check: async (all) => void (await import('./file/agents-file.js')).readAgentsFile(all),
+  documented: { AGENTS_FILE: 'agents.json' },
+  check: async (all) => warningsOf((await import('./file/agents-file.js')).readAgentsFile(all)),
   redirectUris: (all) =>
     all.agentsFile === undefined ? [] : [{ uri: agentCallback(all), isRegistered: false }],
   entities: async () => ({
@@ -38,8 +45,5 @@ export const agents: Feature = {
     ...(await import('./authorize/agent-request.entity.js')),
     ...(await import('./devices/agent-device.entity.js')),
   }),
-  migrations: async () => ({
-    ...(await import('./migrations/1795910400000-agents.js')),
-    ...(await import('./migrations/1795910400001-agent-sessions.js')),
-  }),
+  migrations: () => import('./migrations/1795910400000-agents.js'),
 };

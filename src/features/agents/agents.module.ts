@@ -16,14 +16,16 @@ import { ClientDocuments } from './clients/client-documents.js';
 import { AgentDevices } from './devices/agent-device.store.js';
 import { AgentSignIns } from './devices/agent-sign-ins.js';
 import { Permissions } from './devices/permissions.js';
+import { ProgramEnds } from './devices/program-ends.js';
 import { AgentsFile, readAgentsFile } from './file/agents-file.js';
+import { ProgramsController } from './support/programs.controller.js';
 import { AgentCodeGrant } from './tokens/agent-code.grant.js';
 import { AgentRefreshGrant } from './tokens/agent-refresh.grant.js';
 
 /** Programs of third parties that act for a user (docs/agents.md). */
 @Module({
   imports: [AuthModule, ChannelModule, DeviceModule, TokenModule, UserModule],
-  controllers: [AgentAuthorizeController],
+  controllers: [AgentAuthorizeController, ProgramsController],
   providers: [
     AgentAuthorizations,
     AgentCodeGrant,
@@ -33,6 +35,7 @@ import { AgentRefreshGrant } from './tokens/agent-refresh.grant.js';
     AgentSignIns,
     Consents,
     Permissions,
+    ProgramEnds,
     { provide: AgentsFile, useFactory: (settings: Settings) => readAgentsFile(settings), inject: [SETTINGS] },
     AgentClients,
     ClientAuthentication,

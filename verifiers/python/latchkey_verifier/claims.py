@@ -6,6 +6,7 @@ ERRORS = {
     "service_key_refused": (500, "the service key was refused: it is unknown, or has no right read"),
 }
 LISTS, TEXTS = ("roles", "groups", "entitlements"), ("name", "email", "preferred_username")
+NAMES = (*LISTS, *TEXTS, "claims")
 
 
 class LatchkeyError(Exception):
@@ -29,9 +30,8 @@ def as_in_token(flat):
 
 def with_user_claims(token, source):
     """Replaces the user's claims of a token. Those of a wrong type are left out: fewer rights, never more."""
-    names = (*LISTS, *TEXTS, "claims")
-    current = {name: value for name, value in token.items() if name not in names}
-    return current | {name: source[name] for name in names if is_valid(name, source.get(name))}
+    current = {name: value for name, value in token.items() if name not in NAMES}
+    return current | {name: source[name] for name in NAMES if is_valid(name, source.get(name))}
 
 
 def is_valid(name, value):

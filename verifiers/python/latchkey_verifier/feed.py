@@ -38,6 +38,13 @@ class Feed:
         at, _, claims = self.changes.get(token["sub"], (0, 0, ""))
         return json.loads(claims) if claims and token["iat"] <= int(at) + COMMIT else None
 
+    def is_older(self, token):
+        """Whether a token has former claims. Only the service knows it of one issued soon after, for as long."""
+        at, *_ = self.changes.get(token["sub"], (None,))
+        if at is None or token["iat"] > int(at) + COMMIT:
+            return False
+        return token["iat"] < int(at) or self.clock.time() >= at + COMMIT
+
     def now(self):
         return self.clock.monotonic(), self.clock.time()
 

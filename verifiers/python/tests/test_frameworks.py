@@ -1,23 +1,27 @@
 """The code of README.md, as it is."""
+import asyncio
+import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 from scripted_service import KEYS, TOKENS, Clock, ScriptedService
 
-from latchkey_verifier import LatchkeyError, Verifier
+from latchkey_verifier import LatchkeyError, Verifier, require_scope
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 GOOD = {"Authorization": f"Bearer {TOKENS['good']['token']}"}
 ENDED = {"Authorization": f"Bearer {TOKENS['exp-now']['token']}"}
 
 
-def page(heading):
+def page(heading, **more):
     """What the code under a heading defines."""
-    code = re.search(rf"## {heading}\n\n```python\n(.*?)```", README, re.DOTALL)[1]
+    code = re.search(rf"## {heading}\n.*?```python\n(.*?)```", README, re.DOTALL)[1]
     clock = Clock(KEYS["start"])
     latchkey = Verifier(KEYS["issuer"], clock=clock, transport=ScriptedService(clock))
     names = {"latchkey": latchkey, "LatchkeyError": LatchkeyError, "__name__": __name__}
+    names |= {"os": os, "Verifier": Verifier, "require_scope": require_scope, **more}
     exec(code, names)
     return names
 
@@ -59,8 +63,6 @@ def test_flask():
 
 def test_django():
     django = pytest.importorskip("django")
-    import json
-
     from django.conf import settings
     from django.test import RequestFactory
 
@@ -74,3 +76,90 @@ def test_django():
         return answer.status_code, json.loads(answer.content), answer.headers
 
     check(get)
+
+
+RESOURCE = "https://api.example.com/mcp"
+METADATA = {
+    "resource": RESOURCE,
+    "authorization_servers": ["https://id.example"],
+    "scopes_supported": ["orders:read"],
+    "bearer_methods_supported": ["header"],
+}
+
+
+def test_programs_of_third_parties(monkeypatch):
+    monkeypatch.setenv("LATCHKEY_KEY", "")
+
+    def verifier(issuer, _key, **options):
+        return Verifier(issuer, transport=ScriptedService(Clock(KEYS["start"])), **options)
+
+    names = page("Programs of third parties", Verifier=verifier)
+    api, latchkey = names["api"], names["latchkey"]
+    with pytest.raises(LatchkeyError) as caught:
+        latchkey.authenticate(None)
+    metadata = 'resource_metadata="https://api.example.com/.well-known/oauth-protected-resource/mcp"'
+    assert caught.value.headers["WWW-Authenticate"] == f'Bearer {metadata}, scope="orders:read"'
+    for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"):
+        for answer in (asgi(api, "GET", path), wsgi(api, "GET", path)):
+            assert answer == (200, "application/json", json.dumps(METADATA).encode())
+        assert [asgi(api, "HEAD", path)[2], wsgi(api, "HEAD", path)[2]] == [b"", b""]
+    for method, path in (("POST", "/.well-known/oauth-protected-resource/mcp"), ("GET", "/mcp")):
+        assert [asgi(api, method, path), wsgi(api, method, path)] == ["the app", "the app"]
+
+
+def asgi(api, method, path):
+    sent = []
+
+    async def app(scope, receive, send):
+        return "the app"
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", b"evil.example")]}
+    result = asyncio.run(api.asgi(app)(scope, None, send))
+    if result:
+        return result
+    start, body = sent
+    return start["status"], dict(start["headers"])[b"content-type"].decode(), body["body"]
+
+
+def wsgi(api, method, path):
+    started = []
+    paths = {"SCRIPT_NAME": path[:11], "PATH_INFO": path[11:]}
+    environ = {"REQUEST_METHOD": method, **paths, "HTTP_HOST": "evil.example"}
+    result = api.wsgi(lambda environ, start: "the app")(environ, lambda *answer: started.append(answer))
+    if not started:
+        return result
+    [(status, headers)] = started
+    return int(status[:3]), dict(headers)["Content-Type"], b"".join(result)
+
+
+@pytest.mark.parametrize("audience", [None, "", [], [RESOURCE, None]])
+def test_an_audience_that_is_not_set(audience):
+    with pytest.raises(ValueError, match="audience"):
+        Verifier(KEYS["issuer"], audience=audience)
+
+
+@pytest.mark.parametrize(
+    ("resource", "scopes"),
+    [
+        ("https://other.example", ["a"]),
+        ("orders", ["a"]),
+        (f"{RESOURCE}#x", ["a"]),
+        (RESOURCE, []),
+        (RESOURCE, "orders:read"),
+        (RESOURCE, ["a b"]),
+        (RESOURCE, ['a", error="x']),
+    ],
+)
+def test_a_resource_that_is_none(resource, scopes):
+    verifier = Verifier(KEYS["issuer"], audience=[RESOURCE, "orders", f"{RESOURCE}#x"])
+    with pytest.raises(ValueError, match="is a"):
+        verifier.protected_resource(resource, scopes)
+
+
+@pytest.mark.parametrize("scopes", [(), ("a b",), ("",), (7,)])
+def test_a_scope_that_is_none(scopes):
+    with pytest.raises(ValueError, match="scope"):
+        require_scope({"iss": "a", "aud": "b"}, *scopes)

@@ -3,6 +3,7 @@ import {
   claimsChanged,
   claimsVoided,
   connect,
+  cursor,
   end,
   ended,
   introspection,
@@ -38,6 +39,7 @@ export function agents(named) {
   const carrying = agent('roles', { roles: ['admin'] });
   const others = agent('claims', { claims: { plan: 'pro' } });
   const later = agent('later', { roles: ['reader'], iat: START / 1000 + 11 });
+  const fresh = agent('fresh', { roles: ['former'], iat: START / 1000 });
   const ofBoth = agent('both', { aud: [ISSUER, API], roles: ['admin'] });
   return [
     ...audiences({ ada, plain, origin, slash, agent }),
@@ -70,6 +72,7 @@ export function agents(named) {
         state(0, { introspections: 2 }),
       ],
     },
+    ...refreshed({ fresh, ready: [connect(0), send(0, ready('c0'))] }),
     {
       name: 'a service key of one API: its feed has endings and revoked keys alone',
       options: { ...feed, audience: API },
@@ -91,6 +94,54 @@ export function agents(named) {
   ];
 }
 
+/** A program refreshes at once after a change: only the service knows whether the new token has the new claims. */
+function refreshed({ fresh, ready: open }) {
+  const change = send(0.5, claimsChanged({ roles: ['reader'] }, { at: 0.4 }));
+  const active = introspection(0, 200, '{"active":true,"roles":["reader"]}');
+  const now = accepted(0.5, fresh, { roles: ['reader'] });
+  return [
+    {
+      name: 'a token issued in the ten seconds after a change is introspected for as long, and refused then',
+      options: both,
+      steps: [
+        active,
+        ...open,
+        change,
+        now,
+        state(0.5, { notified: true, introspections: 1 }),
+        ...[1.5, 3, 4.5, 6, 7.5, 9, 10].map((at) => send(at, cursor(`c${at}`))),
+        accepted(10.3, fresh, { roles: ['reader'] }),
+        refused(10.5, fresh),
+        state(10.5, { notified: true, introspections: 2 }),
+      ],
+    },
+    ...[
+      { name: 'is not active', step: introspection(0, 200, '{"active":false}'), error: 'invalid_token' },
+      { name: 'is an error', step: introspection(0, 500, ''), error: 'temporarily_unavailable' },
+    ].map(({ name, step, error }) => ({
+      name: `such a token, if the answer ${name}`,
+      options: both,
+      steps: [step, ...open, change, refused(0.5, fresh, error)],
+    })),
+    {
+      name: 'such a token is introspected while the feed is away, also with `accept`',
+      options: { ...both, whenAway: 'accept' },
+      steps: [active, connect(0), change, now, state(0.5, { notified: false, introspections: 1 })],
+    },
+    {
+      name: 'such a token is refused while the feed is away with `refuse`',
+      options: { ...both, whenAway: 'refuse' },
+      steps: [
+        active,
+        connect(0),
+        change,
+        refused(0.5, fresh, 'temporarily_unavailable'),
+        state(0.5, { introspections: 0 }),
+      ],
+    },
+  ];
+}
+
 function audiences({ ada, plain, origin, slash, agent }) {
   const one = (name, audience, ...steps) => ({ name, options: audience && { audience }, steps });
   const list = agent('list', { aud: ['https://other.example', API] });
@@ -109,7 +160,6 @@ function audiences({ ada, plain, origin, slash, agent }) {
       one(`the origin ${audience}`, audience, accepted(0, origin), accepted(0, slash), refused(0, plain)),
     ),
     one('a path with a slash is another one', `${API}/`, refused(0, plain)),
-    one('the issuer as an audience', ISSUER, accepted(0, ada), refused(0, plain)),
   ];
 }
 

@@ -26,8 +26,8 @@ export function makePrograms(
   const { make, icon } = kit;
   const texts = { ...english, ...kit.texts };
   const list = make('ul', { role: 'list', ariaLabel: texts.programs }); // the style takes the role away in Safari
-  const title = make('h3', {}, texts.programs);
-  const section = make('section', {}, title, make('p', {}, texts.programsHint), list);
+  const heading = make('h3', {}, texts.programs);
+  const section = make('section', {}, heading, make('p', {}, texts.programsHint), list);
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLE);
   root.adoptedStyleSheets.push(sheet);
@@ -38,10 +38,10 @@ export function makePrograms(
 
   const makeRow = (id: string) => {
     let name = '';
-    const title = make('strong', { dir: 'auto' });
+    const label = make('strong', { dir: 'auto' });
     const [host, access, times] = [make('p'), make('p'), make('p')];
     const end = make('button', { type: 'button', className: 'danger' }, texts.endProgram);
-    const text = make('div', { className: 'text' }, make('p', {}, title), host, access, times);
+    const text = make('div', { className: 'text' }, make('p', {}, label), host, access, times);
     const actions = make('div', { className: 'actions' }, end);
     const element = make('li', {}, make('span', { className: 'icon' }, icon(ROBOT)), text, actions);
     const question = makeQuestion(ofProgram, element, end, async () => {
@@ -50,9 +50,9 @@ export function makePrograms(
     end.addEventListener('click', () => question.ask(fill(texts.endQuestion, { program: name })));
     return {
       element,
-      show({ agent, last_seen_at: last }: Device, { label, lastUsed }: DeviceName): void {
+      show({ agent, last_seen_at: last }: Device, { label: named, lastUsed }: DeviceName): void {
         const { client_id: client, client_name, resource, scope, allowed_at: since } = agent!;
-        title.textContent = name = client_name;
+        label.textContent = name = client_name;
         // The name is what the program says of itself; the host of its address is proven.
         host.replaceChildren(make('bdi', {}, toPlace(client).split('/')[0]!));
         const values = { api: toPlace(resource), scope: scope.split(' ').join(', ') };
@@ -66,7 +66,7 @@ export function makePrograms(
           ' · ',
           make('time', { dateTime: last, title: new Date(last).toLocaleString(texts.language) }, lastUsed),
         );
-        end.ariaLabel = fill(texts.endProgramNamed, { program: label });
+        end.ariaLabel = fill(texts.endProgramNamed, { program: named });
       },
     };
   };

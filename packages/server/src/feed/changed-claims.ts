@@ -79,6 +79,13 @@ export class ChangedClaims {
     return change && iat <= change.second ? (JSON.parse(change.text) as object) : undefined;
   }
 
+  /** Whether a token has former claims. Only the service knows it of one issued in `COMMIT_TIME` after the change, until that is over. */
+  isOlder({ sub, iat }: Claims, now = Date.now()): boolean {
+    const change = this.changes.get(sub);
+    if (!change || iat > change.second) return false;
+    return iat < Math.floor(change.at / 1000) || now >= change.at + COMMIT_TIME * 1000;
+  }
+
   /** Removes changes that every valid token has. */
   sweep(now = Date.now()): void {
     for (const [userId, { until }] of this.changes) if (until + this.keepMs <= now) this.remove(userId);

@@ -12,7 +12,7 @@ export type Step = { readonly now: number } & (
   | {
       readonly do: 'verify';
       readonly token: string;
-      readonly scopes?: [string, ...string[]];
+      readonly scopes?: [string];
       readonly expect: Outcome | 'any';
     }
   | { readonly do: 'metadata'; readonly path: string; readonly expect: object | null }
@@ -29,7 +29,7 @@ export interface StreamAnswer {
 
 export type Outcome =
   | { readonly claims: object }
-  | { readonly error: string; readonly status: number; readonly challenge?: string | undefined };
+  | { readonly error: string; readonly status: number; readonly challenge?: string };
 
 interface State {
   readonly notified: boolean;

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { DataSource, IsNull, Not, Raw, type FindOptionsWhere } from 'typeorm';
+import { DataSource, In, IsNull, Not, Raw, type FindOptionsWhere } from 'typeorm';
 import type { Origin } from '../../../audit/audit-event.js';
 import { AuditStore } from '../../../audit/audit.store.js';
 import { SealedIdentities } from '../../../auth/sealed-identities.js';
@@ -101,6 +101,12 @@ export class AgentRequests {
   /** Ends a request after a failed sign-in. */
   async end({ idHash }: AgentRequest): Promise<void> {
     await this.dataSource.manager.delete(AgentRequest, { idHash, codeHash: IsNull() });
+  }
+
+  /** Takes back what waits for a person, or for its code to be redeemed. @param resources absent: any */
+  async forget(clientId: string, resources?: readonly string[]): Promise<void> {
+    const where = { clientId, ...(resources && { resource: In(resources) }) };
+    await this.dataSource.manager.delete(AgentRequest, where);
   }
 
   /** Finds the request of a code without spending it. */

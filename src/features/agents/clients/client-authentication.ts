@@ -1,14 +1,13 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose';
-import type { EntityManager } from 'typeorm';
 import { DataSource } from 'typeorm';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { Clock } from '../../../platform/database/clock.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { percentDecoded, readBasic } from '../../../platform/http/basic-credentials.js';
 import { AgentsFile } from '../file/agents-file.js';
-import { ClientDocuments, type Dated } from './client-documents.js';
+import { ClientDocuments } from './client-documents.js';
 import { UsedAssertion } from './used-assertion.entity.js';
 
 /** RFC 7523 §2.2. */
@@ -97,7 +96,7 @@ export class ClientAuthentication {
       throw refused();
     const payload = await this.verify(clientId, assertion, await this.keysOf(clientId, stored));
     const { jti, exp } = payload;
-    if (!(await this.useOnce(this.dataSource.manager, `client ${clientId}`, jti!, exp!))) throw refused();
+    if (!(await this.useOnce(`client ${clientId}`, jti!, exp!))) throw refused();
   }
 
   /**
@@ -105,12 +104,17 @@ export class ClientAuthentication {
    * @param expiry seconds since the epoch
    * @returns false if it was used before
    */
-  async useOnce(manager: EntityManager, owner: string, jti: string, expiry: number): Promise<boolean> {
+  private async useOnce(owner: string, jti: string, expiry: number): Promise<boolean> {
     const row = {
       idHash: hash('sha256', `${owner}\0${jti}`, 'buffer'),
       expiresAt: new Date((expiry + 2 * TOLERANCE) * 1000),
     };
-    const insert = manager.createQueryBuilder().insert().into(UsedAssertion).values(row).orIgnore();
+    const insert = this.dataSource.manager
+      .createQueryBuilder()
+      .insert()
+      .into(UsedAssertion)
+      .values(row)
+      .orIgnore();
     const { raw } = await insert.returning('expires_at').execute();
     return (raw as unknown[]).length === 1;
   }
@@ -148,20 +152,13 @@ export class ClientAuthentication {
   private async keysOf(clientId: string, { keys, readAt = 0 }: StoredAuthentication): Promise<JSONWebKeySet> {
     const named = this.file.clients.get(clientId)?.jwks;
     if (named) return named;
-    const now = await this.readNow(clientId).catch(() => undefined);
+    const now = await this.documents.findRecentKeys(clientId).catch(() => undefined);
     if (now) return now.content;
     if (keys && readAt > Date.now() - DAY * 1000) return keys;
     throw new OAuthError('server_error', 'the keys of the client cannot be read', {
       status: 503,
       headers: { 'Retry-After': '60' },
     });
-  }
-
-  private async readNow(clientId: string): Promise<Dated<JSONWebKeySet> | undefined> {
-    const { content, readAt } = await this.documents.find(clientId);
-    if (!content.keys) return undefined;
-    if ('jwks' in content.keys) return { content: content.keys.jwks, readAt };
-    return this.documents.findRecentKeys(content.keys.jwksUri);
   }
 }
 

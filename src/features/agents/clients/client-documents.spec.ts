@@ -179,14 +179,19 @@ describe('keeps', () => {
   });
 
   it('keys for a day, while there are no newer ones', async () => {
-    host.answer = answerOf('{"keys":[{"kty":"EC"}]}', JSON_TYPE);
+    const more = { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: idAt('/keys') };
+    const jwks = answerOf('{"keys":[{"kty":"EC"}]}', JSON_TYPE);
+    serve(more);
+    const documentAt = host.answer;
+    host.answer = (...call) => (call[1].startsWith('GET /keys') ? jwks : documentAt)(...call);
     await documents.findRecentKeys(idAt());
     host.answer = answerOf('', [], '500 Internal Server Error');
     pass(86_000);
     await expect(documents.findRecentKeys(idAt())).resolves.toMatchObject({
       content: { keys: [{ kty: 'EC' }] },
     });
-    await expect(documents.findKeys(idAt())).rejects.toThrow('invalid_client');
+    await expect(documents.findKeys(idAt('/keys'))).rejects.toThrow('invalid_client');
+    await expect(documents.find(idAt())).rejects.toThrow('invalid_client');
     pass(401);
     await expect(documents.findRecentKeys(idAt())).rejects.toThrow('invalid_client');
   });
@@ -197,6 +202,19 @@ describe('keeps', () => {
     for (let i = 1; i <= 10_000; i++) await refusal(idOf(i));
     expect((documents as unknown as { cached: Map<string, unknown> }).cached.size).toBe(1000);
   });
+});
+
+it('does not take a document for keys, and lets nobody break the document of another program', async () => {
+  serve();
+  await expect(documents.findKeys(idAt())).rejects.toThrow('invalid_client');
+  expect(await refusal()).toBe('accepted');
+  await expect(documents.findKeys(idAt())).rejects.toThrow('invalid_client');
+});
+
+it('asks a host that is down once a minute for each document', async () => {
+  host.answer = (socket) => void socket.destroy();
+  for (let i = 0; i < 20; i++) expect(await refusal()).toMatch(/^invalid_client/);
+  expect(host.sockets).toHaveLength(1);
 });
 
 it('fetches a document once for all who ask at the same time', async () => {

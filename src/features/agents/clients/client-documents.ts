@@ -20,6 +20,13 @@ interface Cached {
   readonly failure?: OAuthError | undefined;
 }
 
+interface Wanted {
+  readonly url: string;
+  readonly types: readonly string[];
+  /** @throws UnusableDocument */
+  readonly read: (content: unknown) => unknown;
+}
+
 /** Content, and when it was read: milliseconds since the epoch. */
 export interface Dated<T> {
   readonly content: T;
@@ -33,9 +40,9 @@ export interface Dated<T> {
 @Injectable()
 export class ClientDocuments implements OnApplicationShutdown {
   private readonly http: ForeignHttp;
-  /** By URL; the first was used least recently. */
+  /** By kind and URL, so that no key set counts as a document; the first was used least recently. */
   private readonly cached = new Map<string, Cached>();
-  private readonly running = new Map<string, Promise<Cached>>();
+  private readonly running = new Map<string, { readonly host: string; readonly fetched: Promise<Cached> }>();
 
   constructor(@Inject(SETTINGS) private readonly settings: Pick<Settings, 'production'>) {
     const reach = settings.production ? 'internet' : 'loopback';
@@ -48,8 +55,7 @@ export class ClientDocuments implements OnApplicationShutdown {
 
   /** @throws OAuthError `invalid_client` if there is none that can be used; 503 if too many are fetched */
   async find(clientId: string): Promise<Dated<ClientDocument>> {
-    const read = (content: unknown): ClientDocument => readClientDocument(content, clientId);
-    return this.contentOf(await this.look(clientId, ['application/json'], read));
+    return this.contentOf(await this.lookFor(clientId));
   }
 
   /** @throws as `find` */
@@ -57,15 +63,22 @@ export class ClientDocuments implements OnApplicationShutdown {
     return this.contentOf(await this.lookForKeys(jwksUri));
   }
 
-  /** Finds keys, or without newer ones the keys of the last day. @throws as `find` */
-  async findRecentKeys(jwksUri: string): Promise<Dated<JSONWebKeySet>> {
-    const cached = await this.lookForKeys(jwksUri);
-    const isRecent = cached.good !== undefined && cached.good.readAt > Date.now() - MOST_LIFE_MS;
-    return this.contentOf(isRecent ? { ...cached, failure: undefined } : cached);
+  /** Finds the keys of a document, or without newer ones those of the last day. @throws as `find` */
+  async findRecentKeys(clientId: string): Promise<Dated<JSONWebKeySet> | undefined> {
+    const { content, readAt } = this.contentOf<ClientDocument>(recent(await this.lookFor(clientId)));
+    if (!content.keys) return undefined;
+    if ('jwks' in content.keys) return { content: content.keys.jwks, readAt };
+    return this.contentOf(recent(await this.lookForKeys(content.keys.jwksUri)));
+  }
+
+  private lookFor(clientId: string): Promise<Cached> {
+    const read = (content: unknown): ClientDocument => readClientDocument(content, clientId);
+    return this.look({ url: clientId, types: ['application/json'], read });
   }
 
   private lookForKeys(jwksUri: string): Promise<Cached> {
-    return this.look(jwksUri, ['application/json', 'application/jwk-set+json'], readKeySet);
+    const types = ['application/json', 'application/jwk-set+json'];
+    return this.look({ url: jwksUri, types, read: readKeySet });
   }
 
   private contentOf<T>({ good, failure }: Partial<Cached>): Dated<T> {
@@ -73,49 +86,40 @@ export class ClientDocuments implements OnApplicationShutdown {
     return good as Dated<T>;
   }
 
-  private async look(
-    url: string,
-    types: readonly string[],
-    read: (content: unknown) => unknown,
-  ): Promise<Cached> {
-    const cached = this.cached.get(url);
+  private async look(wanted: Wanted): Promise<Cached> {
+    const key = `${wanted.types.length} ${wanted.url}`;
+    const cached = this.cached.get(key);
     if (cached && cached.until > Date.now()) {
-      this.keep(url, cached);
+      this.keep(key, cached);
       return cached;
     }
-    const running = this.running.get(url);
-    if (running) return running;
-    this.checkLoad(url);
-    const fetched = this.fetch(url, types, read, cached).finally(() => this.running.delete(url));
-    this.running.set(url, fetched);
-    return fetched;
+    const running = this.running.get(key);
+    if (running) return running.fetched;
+    const { host } = parseUrl(wanted.url) ?? { host: '' };
+    this.checkLoad(host);
+    const fetched = this.fetch(wanted, cached).finally(() => this.running.delete(key));
+    this.running.set(key, { host, fetched });
+    const result = await fetched;
+    this.keep(key, result);
+    return result;
   }
 
-  private async fetch(
-    url: string,
-    types: readonly string[],
-    read: (content: unknown) => unknown,
-    before: Cached | undefined,
-  ): Promise<Cached> {
-    let cached: Cached;
+  private async fetch(wanted: Wanted, before: Cached | undefined): Promise<Cached> {
     try {
-      cached = await this.request(url, types, read);
+      return await this.request(wanted);
     } catch (cause) {
-      const reason = `${url}: ${cause instanceof Error ? cause.message : 'unknown error'}`;
+      const reason = `${wanted.url}: ${cause instanceof Error ? cause.message : 'unknown error'}`;
       const failure = new OAuthError('invalid_client', 'the document of the client cannot be used', {
         reason,
         cause,
       });
-      cached = { ...before, until: Date.now() + FAILURE_LIFE_MS, failure };
+      return { ...before, until: Date.now() + FAILURE_LIFE_MS, failure };
     }
-    this.keep(url, cached);
-    return cached;
   }
 
   /** @throws OAuthError 503 if as many documents as may be are being fetched, in all or from this host */
-  private checkLoad(url: string): void {
-    const { host } = new URL(url);
-    const atHost = [...this.running.keys()].filter((other) => new URL(other).host === host).length;
+  private checkLoad(host: string): void {
+    const atHost = [...this.running.values()].filter((one) => one.host === host).length;
     if (this.running.size < MOST_AT_ONCE && atHost < MOST_AT_HOST) return;
     throw new OAuthError('server_error', 'too many documents of clients are being fetched', {
       status: 503,
@@ -123,11 +127,7 @@ export class ClientDocuments implements OnApplicationShutdown {
     });
   }
 
-  private async request(
-    url: string,
-    types: readonly string[],
-    read: (content: unknown) => unknown,
-  ): Promise<Cached> {
+  private async request({ url, types, read }: Wanted): Promise<Cached> {
     this.checkAddress(url);
     const headers = { Accept: types.join(', '), 'Accept-Encoding': 'identity', 'User-Agent': 'Latchkey' };
     const { status, contentType, cacheControl, body } = await this.http.get(url, headers);
@@ -149,11 +149,17 @@ export class ClientDocuments implements OnApplicationShutdown {
     throw new UnusableDocument('the address is not https at port 443');
   }
 
-  private keep(url: string, cached: Cached): void {
-    this.cached.delete(url);
+  private keep(key: string, cached: Cached): void {
+    this.cached.delete(key);
     if (this.cached.size >= MOST_CACHED) this.cached.delete(this.cached.keys().next().value!);
-    this.cached.set(url, cached);
+    this.cached.set(key, cached);
   }
+}
+
+/** Content of the last day counts in place of a failure. */
+function recent(cached: Cached): Cached {
+  const isRecent = cached.good !== undefined && cached.good.readAt > Date.now() - MOST_LIFE_MS;
+  return isRecent ? { ...cached, failure: undefined } : cached;
 }
 
 /** @throws UnusableDocument */

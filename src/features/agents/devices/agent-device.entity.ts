@@ -2,6 +2,19 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { OfUser } from '../../../platform/database/of-user.js';
 import type { StoredAuthentication } from '../clients/client-authentication.js';
 
+declare module '../../../user/user-lifecycle.js' {
+  interface DeviceStates {
+    /** `DeviceView.agent`. */
+    readonly agent?: {
+      readonly client_id: string;
+      readonly client_name: string;
+      readonly resource: string;
+      readonly scope: string;
+      readonly allowed_at: Date;
+    };
+  }
+}
+
 /** Program that acts for a user: a device of the user, which stays listed after its session has ended. */
 @OfUser(true)
 @Entity('agent_devices')

@@ -1,25 +1,33 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, type EntityManager } from 'typeorm';
+import { DataSource, In, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { UserLifecycle, type DeviceKey, type DeviceStates } from '../../../extensions.js';
+import type { SessionIds } from '../../../platform/events.js';
 import { isOfProgram } from '../../../platform/http/parameters/uuid.js';
 import { hasSessionOf, type SessionKey } from '../../../token/sessions/session.store.js';
 import { AgentDevice } from './agent-device.entity.js';
 
-declare module '../../../user/user-lifecycle.js' {
-  interface DeviceStates {
-    /** `DeviceView.agent`. */
-    readonly agent?: {
-      readonly client_id: string;
-      readonly client_name: string;
-      readonly resource: string;
-      readonly scope: string;
-      readonly allowed_at: Date;
-    };
-  }
+/** Devices of one program; `resources` and `scope` absent: any. */
+export interface ProgramKind {
+  readonly clientId: string;
+  readonly resources?: readonly string[] | undefined;
+  readonly scope?: string;
+}
+
+/** Live sessions of a program at one API. */
+export interface ProgramCount {
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly resource: string;
+  readonly sessions: number;
 }
 
 /** Rows of one reading. */
-const PAGE = 1000;
+const PAGE = 10_000;
+/** Programs of a list, each with one API. */
+const MOST_LISTED = 500;
+
+/** Condition on a row of `agent_devices`: its session is live. */
+const LIVES = `ends_at > now() AND ${hasSessionOf('agent_devices')}`;
 
 /** What the programs of a user are, by device. */
 @Injectable()
@@ -64,33 +72,47 @@ export class AgentDevices implements UserLifecycle {
 
   /** Finds which programs have live sessions, with what at which API; each combination once. */
   findLiveKinds(): Promise<Pick<AgentDevice, 'clientId' | 'resource' | 'scope'>[]> {
-    return this.dataSource.manager
-      .createQueryBuilder(AgentDevice, 'agent_devices')
+    return this.query()
       .select(['client_id AS "clientId"', 'resource', 'scope'])
       .distinct()
-      .where(`ends_at > now() AND ${hasSessionOf('agent_devices')}`)
+      .where(LIVES)
       .getRawMany();
   }
 
-  /** Finds some programs with live sessions. @param kind `resource`, `scope` absent: any */
-  findLive(
-    { clientId, resource, scope }: { clientId: string; resource?: string | undefined; scope?: string },
-    most = PAGE,
-  ): Promise<AgentDevice[]> {
+  /** Finds a page of the live sessions of a kind. */
+  findLive({ clientId, resources, scope }: ProgramKind): Promise<SessionIds[]> {
     const where = {
       clientId,
-      ...(resource !== undefined && { resource }),
+      ...(resources && { resource: In(resources) }),
       ...(scope !== undefined && { scope }),
     };
-    return this.dataSource.manager
-      .createQueryBuilder(AgentDevice, 'agent_devices')
+    return this.query()
+      .select(['user_id AS "userId"', 'session_id AS "sessionId"', 'device_id AS "deviceId"'])
       .where(where)
-      .andWhere(`ends_at > now() AND ${hasSessionOf('agent_devices')}`)
-      .limit(most)
-      .getMany();
+      .andWhere(LIVES)
+      .limit(PAGE)
+      .getRawMany<SessionIds>();
+  }
+
+  /** Counts live sessions by program and API, most sessions first. */
+  countLive(): Promise<ProgramCount[]> {
+    return this.query()
+      .select(['client_id', 'max(client_name) AS client_name', 'resource', 'count(*)::int AS sessions'])
+      .where(LIVES)
+      .groupBy('client_id')
+      .addGroupBy('resource')
+      .orderBy('sessions', 'DESC')
+      .addOrderBy('client_id')
+      .addOrderBy('resource')
+      .limit(MOST_LISTED)
+      .getRawMany<ProgramCount>();
   }
 
   async deviceRemoved(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<void> {
     await manager.delete(AgentDevice, { userId, deviceId });
+  }
+
+  private query(): SelectQueryBuilder<AgentDevice> {
+    return this.dataSource.manager.createQueryBuilder(AgentDevice, 'agent_devices');
   }
 }

@@ -8,6 +8,7 @@ import { AgentClients } from '../clients/agent-clients.js';
 import { AgentsFile } from '../file/agents-file.js';
 import type { AgentDevice } from './agent-device.entity.js';
 import { AgentDevices } from './agent-device.store.js';
+import { ProgramEnds } from './program-ends.js';
 
 type Granted = Pick<AgentDevice, 'clientId' | 'resource' | 'scope'>;
 
@@ -18,6 +19,7 @@ export class Permissions implements OnApplicationBootstrap {
     private readonly file: AgentsFile,
     private readonly clients: AgentClients,
     private readonly devices: AgentDevices,
+    private readonly ends: ProgramEnds,
     private readonly signOuts: SignOutService,
     audiences: Audiences,
   ) {
@@ -29,7 +31,15 @@ export class Permissions implements OnApplicationBootstrap {
 
   /** Ends the sessions of what was taken out of the file. */
   async onApplicationBootstrap(): Promise<void> {
-    for (const kind of await this.devices.findLiveKinds()) if (!this.of(kind)) await this.endAll(kind);
+    for (const kind of await this.devices.findLiveKinds()) {
+      if (this.of(kind)) continue;
+      const { clientId, resource, scope } = kind;
+      await this.ends.endAll(
+        { clientId, resources: [resource], scope },
+        systemOrigin('agents'),
+        'not_allowed',
+      );
+    }
   }
 
   /** @returns undefined if the program, its trust, the API or its last scope is gone */
@@ -44,12 +54,5 @@ export class Permissions implements OnApplicationBootstrap {
   /** Ends a session. */
   async end(session: SessionIds): Promise<void> {
     await this.signOuts.signOut('session', session, systemOrigin('agents'), { cause: 'not_allowed' });
-  }
-
-  private async endAll(kind: Granted): Promise<void> {
-    for (let found = await this.devices.findLive(kind); found.length > 0;) {
-      for (const session of found) await this.end(session);
-      found = await this.devices.findLive(kind);
-    }
   }
 }

@@ -3,6 +3,7 @@ import type { EntryParser } from './file-errors.js';
 
 /** Accepts a client-ID URL. */
 type Rule = (url: URL) => boolean;
+const ALL: Rule = () => true;
 
 const HOST = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 
@@ -12,6 +13,10 @@ export class Trust {
 
   get isEmpty(): boolean {
     return this.rules.length === 0;
+  }
+
+  get isOfAll(): boolean {
+    return this.rules.includes(ALL);
   }
 
   accepts(clientId: string): boolean {
@@ -24,7 +29,7 @@ export function trustEntry(isProduction: boolean): EntryParser<Rule> {
   return {
     accepts: 'a host (claude.ai), *.example.com, a whole client-ID URL, or *',
     parse(entry) {
-      if (entry === '*') return () => true;
+      if (entry === '*') return ALL;
       if (isClientIdUrl(entry, isProduction)) return ({ href }) => href === entry;
       const host = entry.toLowerCase();
       const above = host.startsWith('*.') ? host.slice(1) : undefined;

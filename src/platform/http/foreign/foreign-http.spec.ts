@@ -90,6 +90,14 @@ describe('the HTTP client for foreign addresses', () => {
     });
   });
 
+  it('keeps nothing of hosts that cannot be reached, however many', async () => {
+    http = new ForeignHttp(INTERNET, resolver(['10.0.0.1']));
+    const hosts = Array.from({ length: 1000 }, (_, i) => `https://host-${i}.example/`);
+    for (const url of hosts) await expect(post(url)).rejects.toThrow('in a private network');
+    const { agent } = http as unknown as { agent: { stats: object } };
+    expect(Object.keys(agent.stats)).toEqual([]);
+  });
+
   it('with WEBHOOK_PRIVATE, a name may resolve to a private address', async () => {
     http = new ForeignHttp(ANYWHERE, resolver(['127.0.0.1']));
     expect(await post(`http://hooks.example:${receiver.port}`)).toBe(204);

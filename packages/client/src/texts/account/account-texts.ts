@@ -1,5 +1,5 @@
 /** The texts of `showDevices()`, `showUser()`, `showIdleNotice()` and their React components. */
-export interface AccountTexts extends ProgramTexts, RequestTexts {
+export interface AccountTexts extends Partial<ProgramTexts>, RequestTexts {
   /** Language of the texts (BCP 47): of dates and times, too. */
   language: string;
   close: string;

@@ -4,6 +4,7 @@ import java.security.Principal;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Claims of an access token by their names, as JSON has them. */
 public record Claims(Map<String, Object> all) implements Principal {
@@ -25,6 +26,26 @@ public record Claims(Map<String, Object> all) implements Principal {
   public List<String> texts(String name) {
     if (!areTexts(all.get(name))) return List.of();
     return ((List<?>) all.get(name)).stream().map(String.class::cast).toList();
+  }
+
+  /**
+   * Requires that the user has allowed all of the scopes to the program that acts for them. Tokens of the application
+   * itself need none.
+   *
+   * @throws LatchkeyException with status 403, and the scopes to ask for
+   */
+  public void requireScope(String... scopes) {
+    ProtectedResource.requireScopes(this, List.of(scopes));
+  }
+
+  /** Whether a token is of the application itself, not of a program that acts for the user at one API. */
+  boolean isOfApplication() {
+    return text("aud") != null && text("aud").equals(text("iss"));
+  }
+
+  /** Whether it has any claim of the user. */
+  boolean carriesClaims() {
+    return Stream.of(LISTS, TEXTS, List.of("claims")).flatMap(List::stream).anyMatch(all::containsKey);
   }
 
   /** Replaces the user's claims. Those of a wrong type are left out: fewer rights, never more. */

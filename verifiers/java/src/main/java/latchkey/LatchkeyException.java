@@ -6,6 +6,7 @@ import java.util.Map;
 /** The only exception of a {@link Verifier}. Answer with its status: 401 is about the token and nothing else. */
 public final class LatchkeyException extends RuntimeException {
   private static final long serialVersionUID = 1;
+  private static final String NO_RIGHT = "the user does not have the right to do this";
 
   /** HTTP status: 401, 403, 503, 500. */
   public final int status;
@@ -49,9 +50,15 @@ public final class LatchkeyException extends RuntimeException {
         Map.of("WWW-Authenticate", "Bearer"), null);
   }
 
+  /** For a program without a scope. */
+  static LatchkeyException noScope(String parameters) {
+    var header = "Bearer error=\"insufficient_scope\", " + parameters;
+    return new LatchkeyException(403, "insufficient_scope", NO_RIGHT, Map.of("WWW-Authenticate", header), null);
+  }
+
   /** For a user without the role that is needed. */
   public static LatchkeyException noRight() {
-    return new LatchkeyException(403, "insufficient_scope", "the user does not have the right to do this",
+    return new LatchkeyException(403, "insufficient_scope", NO_RIGHT,
         Map.of("WWW-Authenticate", "Bearer error=\"insufficient_scope\""), null);
   }
 }

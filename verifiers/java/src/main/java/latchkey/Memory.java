@@ -118,11 +118,31 @@ final class Memory {
     return ended.containsKey(session);
   }
 
+  /** Whether a program's token may have former claims: only the service knows which of the new ones it may have. */
+  synchronized boolean isUnclear(Claims claims) {
+    return !claims.isOfApplication() && claims.carriesClaims() && changeSince(claims) != null;
+  }
+
+  /** Whether it has them. Only the service knows it of a token issued soon after a change, for as long. */
+  synchronized boolean isOlder(Claims claims) {
+    if (!isUnclear(claims)) return false;
+    long changedAt = changeSince(claims).at;
+    return issuedAt(claims) < changedAt / 1000 || clocks.wall().getAsLong() >= changedAt + COMMIT_MS;
+  }
+
+  private Change changeSince(Claims claims) {
+    var change = changed.get(claims.getName());
+    return change == null || issuedAt(claims) > (change.at + COMMIT_MS) / 1000 ? null : change;
+  }
+
+  private static double issuedAt(Claims claims) {
+    return ((Number) claims.all().get("iat")).doubleValue();
+  }
+
   /** The claims that count for a token: its own, unless they have changed since. */
   synchronized Map<String, Object> current(Claims claims) {
-    var change = changed.get(claims.getName());
-    double issuedAt = ((Number) claims.all().get("iat")).doubleValue();
-    if (change == null || issuedAt > (change.at + COMMIT_MS) / 1000) return claims.all();
+    var change = changeSince(claims);
+    if (change == null || !claims.isOfApplication()) return claims.all();
     try {
       return JSONObjectUtils.parse(change.text);
     } catch (ParseException e) {

@@ -2,10 +2,15 @@ package latchkey;
 
 import java.net.http.HttpClient;
 import java.time.Duration;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Options of a {@link Verifier}: the issuer, and usually {@link #serviceKey}. */
 public final class Options {
   final String issuer;
+  /** Each origin with and without a slash. */
+  Set<String> audience;
   String url;
   String serviceKey;
   Verifier.WhenAway whenAway = Verifier.WhenAway.INTROSPECT;
@@ -15,6 +20,15 @@ public final class Options {
   /** @param issuer the service's {@code PUBLIC_URL}: issuer and audience of its tokens */
   public Options(String issuer) {
     this.issuer = url = checked("issuer", issuer, "https?://[^/?#@\\s]+/?").replaceAll("/$", "");
+    audience = Set.of(this.issuer);
+  }
+
+  /** Which tokens are accepted in place of the issuer's, for programs of third parties: those for one of these APIs. */
+  public Options audience(String... audience) {
+    for (var one : audience) checked("audience", one, ".+"); // most likely a variable that is not set
+    checked("the number of audiences", Integer.toString(audience.length), "[1-9]\\d*");
+    this.audience = Stream.of(audience).flatMap(ProtectedResource::accepted).collect(Collectors.toUnmodifiableSet());
+    return this;
   }
 
   /** Address of the service, if it is not reached at the issuer. */

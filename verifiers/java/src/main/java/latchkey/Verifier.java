@@ -6,6 +6,7 @@ import com.nimbusds.jose.crypto.ECDSAVerifier;
 import com.nimbusds.jose.util.JSONObjectUtils;
 import com.nimbusds.jwt.SignedJWT;
 import java.text.ParseException;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -70,7 +71,17 @@ public final class Verifier implements AutoCloseable {
   public Claims authenticate(String authorization) {
     var match = BEARER.matcher(authorization == null ? "" : authorization);
     if (match.matches()) return verify(match.group(1));
-    throw LatchkeyException.noToken();
+    throw ProtectedResource.challenged(LatchkeyException.noToken(), options.audience);
+  }
+
+  /**
+   * Declares an API for programs of third parties: exceptions with status 401 name its metadata and scopes from now on,
+   * for which programs ask the user.
+   *
+   * @param resource one of the audience
+   */
+  public ProtectedResource protectedResource(String resource, String... scopes) {
+    return new ProtectedResource(resource, List.of(scopes), options);
   }
 
   /**
@@ -79,15 +90,24 @@ public final class Verifier implements AutoCloseable {
    * @throws LatchkeyException its only exception
    */
   public Claims verify(String token) {
+    try {
+      return current(token);
+    } catch (LatchkeyException e) {
+      throw ProtectedResource.challenged(e, options.audience);
+    }
+  }
+
+  private Claims current(String token) {
     var signed = verifySignature(token);
     refuseEnded(signed); // after a wait for the key
     var claims = signed.claims;
     boolean isAway = options.serviceKey != null && !feed.isFresh();
     if (isAway && options.whenAway == WhenAway.REFUSE) throw feed.failure();
-    if (isAway && options.whenAway == WhenAway.INTROSPECT) {
+    boolean isUnclear = memory.isUnclear(claims);
+    if (isUnclear || isAway && options.whenAway == WhenAway.INTROSPECT) {
       var answer = introspector.ask(token);
       refuseEnded(signed);
-      if (!feed.isFresh()) return claims.with(answer); // or else the feed is as current, or more so
+      if (isUnclear || !feed.isFresh()) return claims.with(answer); // or else the feed is as current, or more so
     }
     return claims.with(memory.current(claims));
   }
@@ -117,6 +137,8 @@ public final class Verifier implements AutoCloseable {
     if (memory.hasEnded(signed.claims.text("sid")))
       throw LatchkeyException.invalid("the session of the access token has ended");
     if (keys.isWithdrawn(signed.kid)) throw invalid();
+    if (memory.isOlder(signed.claims))
+      throw LatchkeyException.invalid("the claims of the user have changed since the access token was issued");
     check(signed.claims); // again: it may have expired during a wait
   }
 
@@ -126,8 +148,8 @@ public final class Verifier implements AutoCloseable {
     long tolerance = options.clockTolerance.toSeconds();
     Map<String, Object> all = claims.all();
     var hasIds = Stream.of("sub", "sid", "jti").allMatch(name -> claims.text(name) != null);
-    var hasAudience = options.issuer.equals(all.get("aud"))
-        || all.get("aud") instanceof List<?> audiences && audiences.contains(options.issuer);
+    var audiences = all.get("aud") instanceof List<?> list ? list : Collections.singletonList(all.get("aud"));
+    var hasAudience = audiences.stream().anyMatch(one -> one instanceof String && options.audience.contains(one));
     if (!options.issuer.equals(all.get("iss")))
       throw LatchkeyException.invalid("the access token is of another issuer");
     if (!hasIds || !hasAudience || !(all.get("iat") instanceof Number)

@@ -14,6 +14,7 @@ import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -33,7 +34,7 @@ class VectorsTest {
 
   @TestFactory
   Stream<DynamicTest> vectors() {
-    return Stream.of("signatures", "sessions", "claims", "away", "wire").flatMap(file -> list(read(file).get("cases")).stream()
+    return Stream.of("signatures", "sessions", "claims", "away", "wire", "agents").flatMap(file -> list(read(file).get("cases")).stream()
         .map(one -> dynamicTest(file + ": " + object(one).get("name"), () -> new Case(object(one)).run())));
   }
 
@@ -50,6 +51,18 @@ class VectorsTest {
     return (Map<String, Object>) value;
   }
 
+  private static String[] texts(List<?> list) {
+    return list.toArray(String[]::new);
+  }
+
+  private static Map<String, Object> parse(String json) {
+    try {
+      return JSONObjectUtils.parse(json);
+    } catch (java.text.ParseException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   private static List<?> list(Object value) {
     return (List<?>) value;
   }
@@ -60,6 +73,7 @@ class VectorsTest {
     private final FakeClient client;
     private final Verifier verifier;
     private final List<?> steps;
+    private final List<ProtectedResource> resources;
     private FakeClient.Stream stream;
 
     Case(Map<String, Object> vector) {
@@ -72,7 +86,11 @@ class VectorsTest {
       if (given.containsKey("serviceKey")) options.serviceKey("k");
       if (given.get("whenAway") instanceof String way) options.whenAway(Verifier.WhenAway.valueOf(way.toUpperCase()));
       if (given.get("clockTolerance") instanceof Long seconds) options.clockTolerance(Duration.ofSeconds(seconds));
+      if (given.get("audience") instanceof String audience) options.audience(audience);
+      if (given.get("audience") instanceof List<?> audiences) options.audience(texts(audiences));
       verifier = new Verifier(options, clocks);
+      resources = list(given.getOrDefault("resources", List.of())).stream().map(VectorsTest::object)
+          .map(one -> verifier.protectedResource((String) one.get("resource"), texts(list(one.get("scopes"))))).toList();
     }
 
     void run() throws Exception {
@@ -109,6 +127,7 @@ class VectorsTest {
           case "introspection" ->
             client.introspection = FakeClient.Answer.of((int) (long) step.get("status"), (String) step.get("body"));
           case "verify" -> verify(step);
+          case "metadata" -> compareMetadata(step);
           case "state" -> compare(step);
           default -> fail("an unknown step");
         }
@@ -157,12 +176,21 @@ class VectorsTest {
       }
       var expected = object(step.get("expect"));
       try {
-        assertEquals(expected.get("claims"), verifier.verify(token).all());
+        var claims = verifier.verify(token);
+        if (step.containsKey("scopes")) claims.requireScope(texts(list(step.get("scopes"))));
+        assertEquals(expected.get("claims"), claims.all());
       } catch (LatchkeyException e) {
-        assertEquals(expected, Map.of("error", e.code, "status", (long) e.status), e.toString());
-        assertEquals(e.status == 401, "Bearer error=\"invalid_token\"".equals(e.headers.get("WWW-Authenticate")));
+        assertEquals(expected.get("error"), e.code, e.toString());
+        assertEquals(expected.get("status"), (long) e.status);
+        var challenge = e.status == 401 ? "Bearer error=\"invalid_token\"" : null;
+        assertEquals(expected.getOrDefault("challenge", challenge), e.headers.get("WWW-Authenticate"));
         assertEquals(e.status == 503, e.headers.containsKey("Retry-After"));
       }
+    }
+
+    private void compareMetadata(Map<String, Object> step) {
+      var found = resources.stream().map(one -> one.metadata("GET", (String) step.get("path"))).filter(Objects::nonNull);
+      assertEquals(step.get("expect"), found.findFirst().map(VectorsTest::parse).orElse(null));
     }
 
     private void compare(Map<String, Object> step) {

@@ -14,7 +14,7 @@ import latchkey.Verifier;
 public class PlainApi {
   private final Verifier latchkey = new Verifier(options());
 
-  static Options options() {
+  public static Options options() {
     return new Options(System.getenv("ISSUER")).url(System.getenv("SERVICE_URL")).serviceKey(System.getenv("SERVICE_KEY"))
         .whenAway(Verifier.WhenAway.valueOf(System.getenv("WHEN_AWAY").toUpperCase()));
   }
