@@ -114,7 +114,7 @@ describe('the effect of a security event', () => {
     expect(await isAlive(tokens)).toBe(stays);
   });
 
-  it('of a complex subject: the session of the browser; ALL, as Keycloak says it, is all of them', async () => {
+  it('of a complex subject: the session of the browser, also without its user; ALL, as Keycloak says it, is all of them', async () => {
     const sidOf = () => claimsOf(transmitter.proxy.tokens.at(-1)!['id_token'] as string)['sid'];
     const one = await signIn();
     const complex = (id: unknown) => ({
@@ -128,6 +128,9 @@ describe('the effect of a security event', () => {
     expect([await isAlive(one), await isAlive(two)]).toEqual([false, true]);
     await send(caep('session-revoked'), {}, complex('unknown'));
     expect(await isAlive(two)).toBe(true);
+    const three = await signIn();
+    await send(caep('session-revoked'), {}, { format: 'complex', session: complex(sidOf()).session });
+    expect([await isAlive(two), await isAlive(three)]).toEqual([true, false]);
     await send(caep('session-revoked'), {}, complex('ALL'));
     expect(await isAlive(two)).toBe(false);
   });
