@@ -48,7 +48,8 @@ const core: Part = {
   ],
 };
 
-const parts = [core]; // one after the other, as they are listed
+const parts = [core];
+// One after the other: Jest cannot load at once what imports the same modules.
 for (const feature of FEATURES) {
   parts.push({
     migrations: Object.values((await feature.migrations?.()) ?? {}),
