@@ -56,38 +56,17 @@ const refusal = (error: unknown): Error => Object.assign(new Error('refused'), {
 
 describe('a provider', () => {
   describe('authorizationUrl', () => {
-    it.each([
-      ['a URL', PAGE, { url: PAGE }],
-      ['a URL and memory', { url: PAGE, memory: { a: 1 } }, { url: PAGE, memory: { a: 1 } }],
-    ])('accepts %s', async (_name, answer, expected) => {
-      const settings = providerSettings('corp');
-      const authorizationUrl = jest.fn(() => answer);
-      expect(await providerOf({ authorizationUrl }, { settings }).authorizationUrl(REQUEST)).toEqual(
-        expected,
-      );
-      expect(authorizationUrl.mock.calls).toEqual([[settings, REQUEST]]);
+    it('rejects text', async () => {
+      const authorizationUrl = () => ({ url: 'https://id.example' as never, memory: {} });
+      const error = await failure(providerOf({ authorizationUrl }).authorizationUrl(REQUEST));
+      expect(error).toMatchObject({
+        error: 'server_error',
+        cause: new Error('the adapter made no URL'),
+      });
     });
-
-    it.each([['text', { url: 'https://id.example' as never, memory: {} }, 'the adapter made no URL']])(
-      'rejects %s',
-      async (_name, answer, message) => {
-        const error = await failure(providerOf({ authorizationUrl: () => answer }).authorizationUrl(REQUEST));
-        expect(error).toMatchObject({ error: 'server_error', cause: new Error(message) });
-      },
-    );
   });
 
   describe('exchange', () => {
-    it('passes the callback and a signal to the adapter', async () => {
-      const settings = providerSettings('corp', { issuer: 'https://id.example' });
-      const exchange = jest.fn(redeem);
-      const more = { ...CODE, iss: 'https://id.example', memory: { a: 1 } };
-      await providerOf({ exchange }, { settings }).exchange(more);
-      expect(exchange.mock.calls).toEqual([
-        [settings, { ...more, signal: expect.any(AbortSignal) as AbortSignal }],
-      ]);
-    });
-
     it('keeps what is required of the authentication beside the memory of the adapter, which does not see it', async () => {
       const exchange = jest.fn(redeem);
       const provider = providerOf({
@@ -129,19 +108,6 @@ describe('a provider', () => {
         });
       },
     );
-
-    it('rejects an unusable identity', async () => {
-      const exchange = (): Promise<never> => Promise.resolve({ provider_user_id: 7 } as never);
-      expect(await failure(providerOf({ exchange }).exchange(CODE))).toMatchObject({ error: 'server_error' });
-    });
-
-    it('sends nothing if the callback names another issuer (RFC 9700 §4.4)', async () => {
-      const exchange = jest.fn(redeem);
-      const issuer = (): string => 'https://id.example';
-      const work = providerOf({ exchange, issuer }).exchange({ ...CODE, iss: 'https://evil.example' });
-      expect(await failure(work)).toMatchObject({ error: 'invalid_grant' });
-      expect(exchange).not.toHaveBeenCalled();
-    });
   });
 
   // Mapped by `error`, not by status.
@@ -284,23 +250,13 @@ describe('a provider', () => {
         settings: providerSettings('corp', own === undefined ? {} : { issuer: own }),
       }).checkIssuer(ISS);
 
-    it.each<[string, unknown, string?]>([
-      ["'own'", 'own'],
-      ['a promise', () => Promise.resolve(ISS)],
-      ['the setting, with a method that returns undefined', () => undefined, ISS],
-    ])('is compared with: %s', async (_name, issuer, ...[own]) => {
-      await expect(compared(issuer, own)).resolves.toBeUndefined();
-    });
-
-    it.each<[string, unknown, string, string?]>([
-      ['another server, though it was set', () => 'https://other.example', 'names another issuer', ISS],
-      ['one that only begins alike', () => `${ISS}/`, 'names another issuer'],
-      ['one that cannot be compared', undefined, 'the issuer of the callback cannot be compared'],
-    ])('is rejected: %s', async (_name, issuer, message, ...[own]) => {
+    // Other comparisons: test/attacks/mix-up.spec.ts.
+    it('is rejected if the adapter names another one than the setting', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-      const error = await failure(compared(issuer, own)).finally(() => warn.mockRestore());
+      const issuer = () => 'https://other.example';
+      const error = await failure(compared(issuer, ISS)).finally(() => warn.mockRestore());
       expect(error).toMatchObject({ error: 'invalid_grant' });
-      expect((error.cause as Error).message).toContain(message);
+      expect((error.cause as Error).message).toContain('names another issuer');
     });
 
     it('causes a log line that names the setting if it cannot be compared', async () => {
@@ -335,34 +291,6 @@ describe('a provider', () => {
       expect(error).toMatchObject({
         error: 'server_error',
         cause: { message: 'the issuer of the adapter is not a string' },
-      });
-    });
-
-    describe('logoutUrl', () => {
-      const bye = { redirectUri: 'https://app.example/bye', hint: 'ada' };
-
-      it('is the page of adapter oidc', async () => {
-        stub.metadata = { end_session_endpoint: `${stub.url}/bye` };
-        const events = new Events();
-        const onCall = jest.fn();
-        events.on('provider.called', onCall);
-        expect((await oidc(events).logoutUrl(bye))?.href).toMatch(`${stub.url}/bye?`);
-        expect(onCall.mock.calls).toMatchObject([[{ operation: 'logout', error: undefined }]]);
-      });
-
-      it('is undefined for any other adapter, which is not asked', async () => {
-        const events = new Events();
-        const onCall = jest.fn();
-        events.on('provider.called', onCall);
-        const provider = new Provider(providerSettings('corp'), adapterOf(), 5000, events);
-        expect(await provider.logoutUrl(bye)).toBeUndefined();
-        expect(onCall).not.toHaveBeenCalled();
-      });
-
-      it('times out after 2 s', async () => {
-        stub.seen = () => false;
-        const error = await failure(oidc().logoutUrl(bye));
-        expect(error.cause).toMatchObject({ message: 'timed out after 2000 ms' });
       });
     });
   });

@@ -255,6 +255,8 @@ describe('POST /sign-out with provider_logout', () => {
     const tokens = await userOf(name);
     await signOut(tokens).expect(204, '');
     expect(await isIn(tokens)).toBe(false);
+    const isWarned = service.log.some((line) => line.includes(`provider ${name} did not return its logout`));
+    expect(isWarned).toBe(name === 'script');
   });
 
   it('where the provider is away, broken or slow: 204, after 2 s at most', async () => {

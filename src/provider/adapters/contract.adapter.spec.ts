@@ -77,24 +77,4 @@ describe('the adapter contract', () => {
     await exchange({ url: 'https://public.example', internalUrl: stub.url });
     expect(stub.requests.map(({ path }) => path)).toEqual(['/oauth2/token/exchange']);
   });
-
-  it.each([
-    ['directly where the address is one of our own', { internalUrl: 'http://10.0.0.1:1' }, true],
-    ['as the variables say elsewhere', {}, false],
-  ])('calls it %s', async (_name, more, direct) => {
-    const sent: object[] = [];
-    const watched = {
-      send: (request: object) => {
-        sent.push(request);
-        return Promise.resolve({ status: 200, body: Buffer.from('{}') });
-      },
-    };
-    await new ContractAdapter(watched as never).exchange(settings(more), {
-      code: 'c',
-      state: 's',
-      redirectUri: REDIRECT_URI,
-      signal: new AbortController().signal,
-    });
-    expect(sent).toMatchObject([{ direct }]);
-  });
 });

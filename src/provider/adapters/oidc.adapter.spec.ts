@@ -91,19 +91,10 @@ describe('the adapter oidc', () => {
       expect(stub.paths).toEqual([DOCUMENT]);
     });
 
-    it('below a path', async () => {
-      const url = `${stub.url}/realms/a`;
-      const addresses = { authorization_endpoint: url, token_endpoint: url, jwks_uri: url };
-      stub.said = { [`/realms/a${DOCUMENT}`]: [200, JSON.stringify({ issuer: url, ...addresses })] };
-      await check({ url });
-    });
-
     // OpenID Connect Discovery §4.3: it could speak for any other provider.
     it.each([
-      ['https://other.example', 'https://other.example'],
       ['<url>/x', '<url>/x'],
       [`https://${'a'.repeat(201)}`, 'which is not an address'],
-      ['javascript:https://a', 'which is not an address'],
       ['https://a\u001b[1m', 'which is not an address'],
     ])('but not one that names another issuer: %s', async (issuer, named) => {
       stub.metadata = { issuer: issuer.replace('<url>', stub.url) };
@@ -130,11 +121,6 @@ describe('the adapter oidc', () => {
         issuer: '',
         ...(jwksUri !== undefined && { jwks_uri: jwksUri }),
       });
-
-    it('as the provider publishes them', async () => {
-      const { d: _private, ...key } = stub.key.jwk;
-      expect(await keysOf(`${stub.url}/jwks`)).toEqual({ keys: [key] });
-    });
 
     it.each([
       [undefined, 'http:', 'the discovery document names no jwks_uri'],
@@ -226,25 +212,6 @@ describe('the adapter oidc', () => {
 
   describe('redeems a code', () => {
     const ALL = { preferred_username: 'Ada', email: 'ada@id.example', picture: 'https://id.example/a' };
-
-    it('for the claims of the ID token, and what the provider calls user and session', async () => {
-      stub.claims = { ...ALL, sid: 'a session' };
-      expect(await exchange()).toEqual({
-        provider_user_id: 'ada',
-        username: 'Ada',
-        email: 'ada@id.example',
-        avatar_url: 'https://id.example/a',
-        subject: 'ada',
-        session: 'a session',
-      });
-      expect(stub.paths).toEqual(['/.well-known/openid-configuration', '/token', '/jwks']);
-      expect(Object.fromEntries(new URLSearchParams(stub.requests[1]?.body))).toEqual({
-        grant_type: 'authorization_code',
-        code: 'c',
-        redirect_uri: REDIRECT_URI,
-        code_verifier: MEMORY.codeVerifier,
-      });
-    });
 
     it('with claims of the settings, beside which the provider’s own names stay', async () => {
       stub.claims = { ...ALL, upn: 'ada@corp' };
@@ -344,12 +311,6 @@ describe('the adapter oidc', () => {
       stub.said = { '/token': [200, body, type === undefined ? {} : { 'Content-Type': type }] };
       expect(await exchange()).toMatchObject({ provider_user_id: 'ada' });
     });
-
-    it('with keys that are fetched each time', async () => {
-      await exchange();
-      await exchange();
-      expect(stub.paths.filter((path) => path === '/jwks')).toHaveLength(2);
-    });
   });
 
   describe('with optional members that cannot be used', () => {
@@ -406,8 +367,6 @@ describe('the adapter oidc', () => {
       ['sub beyond 2^53', { sub: 2 ** 53 }, {}],
       ['sub that is a fraction', { sub: 1.5 }, {}],
       ['sub null', { sub: null }, {}],
-      ['another sub of userinfo', { sub: 42 }, { sub: 43 }],
-      ['azp of another client', { aud: ['latchkey', 'api'], azp: 'api' }, {}],
       ['azp that is a number', { aud: ['latchkey', 'api'], azp: 7 }, {}],
       ['audiences of others', { aud: ['api', 'web'] }, {}],
       ['nbf in the future', { nbf: hour }, {}],
@@ -415,8 +374,6 @@ describe('the adapter oidc', () => {
       ['exp as text', { exp: String(hour) }, {}],
       ['exp null', { exp: null }, {}],
       ['iat as text', { iat: 'now' }, {}],
-      ['at_hash of another token', { at_hash: 'x' }, {}],
-      ['at_hash empty', { at_hash: '' }, {}],
       ['nonce null', { nonce: null }, {}],
       ['nonce as number', { nonce: 7 }, {}],
     ])('but refuses %s', async (_name, claims, user) => {
@@ -425,36 +382,15 @@ describe('the adapter oidc', () => {
       await failure(exchange());
     });
 
+    // Signatures: test/provider/oidc.spec.ts.
     it.each<[string, (token: string) => string]>([
-      ['another payload', (token) => token.replace(/\.[^.]+\./, `.${payload({ sub: 7, nbf: 'x' })}.`)],
-      [
-        'another signature',
-        (token) => token.replace(/[^.]+$/, (text) => text.split('').toReversed().join('')),
-      ],
-      ['no signature', (token) => token.replace(/[^.]+$/, '')],
-      ['a signature of another key', () => reissue('e30.e30.', makeSigningKey('first'), usual(), HEADER)],
-      [
-        'a critical header',
-        () => reissue('e30.e30.', stub.key, usual(), { ...HEADER, crit: ['b64'], b64: true }),
-      ],
-      ['the algorithm none', () => `${encoded({ alg: 'none' })}.${payload({})}.`],
+      ['a critical header', (token) => reissue(token, stub.key, {}, { crit: ['b64'], b64: true })],
+      ['the algorithm none', (token) => reissue(token, stub.key, {}, { alg: 'none' }).replace(/[^.]+$/, '')],
     ])('refuses an ID token with %s', async (_name, change) => {
-      stub.claims = { nbf: 'x' };
       stub.metadata = { id_token_signing_alg_values_supported: ['ES256', 'none'] };
       stub.token = { id_token: change(stub.idToken()) };
       await failure(exchange());
     });
-    const HEADER = { alg: 'ES256', kid: 'first' };
-    const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
-    const usual = (): Record<string, unknown> => ({
-      iss: stub.url,
-      aud: 'latchkey',
-      sub: 'ada',
-      iat: hour,
-      exp: hour,
-      nonce: 'n',
-    });
-    const payload = (claims: object): string => encoded({ ...usual(), ...claims });
   });
 
   // The form if the provider lists it; Basic is the default of OpenID Connect Discovery §3.
@@ -516,16 +452,9 @@ describe('the adapter oidc', () => {
       expect(payload.exp! - payload.iat!).toBe(300);
     });
 
-    it('by nothing, and by the secret that Apple wants', async () => {
+    it('by nothing', async () => {
       await redeem({ token_endpoint_auth_method: 'none' });
       expect(Object.keys(formAt('/token'))).not.toContain('client_secret');
-      stub.reset();
-      await redeem({ team_id: 'ABCDE12345', pkce: 'off' });
-      const { payload } = await jwtVerify(
-        formAt('/token')['client_secret']!,
-        createPublicKey({ key: jwk, format: 'jwk' }),
-      );
-      expect(payload).toMatchObject({ iss: 'ABCDE12345', sub: 'latchkey', aud: 'https://appleid.apple.com' });
     });
 
     it('pushes the parameters of the page first, if the provider demands it (RFC 9126)', async () => {
@@ -544,14 +473,6 @@ describe('the adapter oidc', () => {
         error: 'invalid_request',
         call: { url: `${stub.url}/par`, status: 400 },
       });
-    });
-
-    it.each<[string, object, string, RegExp]>([
-      ['demands it, and par is off', { require_pushed_authorization_requests: true }, 'off', /par is off/],
-      ['has no address for it, and par is on', {}, 'on', /no address for pushed/],
-    ])('says that a provider %s', async (_name, metadata, par, message) => {
-      stub.metadata = { ...metadata };
-      expect((await failure(adapter.check(stub.settings({ options: { par } })))).message).toMatch(message);
     });
   });
 
@@ -621,24 +542,12 @@ describe('the adapter oidc', () => {
       expect(stub.paths).not.toContain('/token');
     });
 
-    it.each<[string, () => void, RegExp]>([
-      [
-        'MACs that its document lists',
-        () => {
-          stub.header = { alg: 'HS256' };
-          stub.metadata = { id_token_signing_alg_values_supported: ['ES256', 'HS256', 'none'] };
-        },
-        /it signs ID tokens/,
-      ],
-      ['encrypted userinfo', () => userinfo('e30.a.b.c.d'), /it encrypts userinfo/],
-    ])('%s, with what to change at which provider', async (_name, change, message) => {
-      change();
+    it('encrypted userinfo, with what to change at which provider', async () => {
+      stub.said = { '/me': [200, 'e30.a.b.c.d', { 'Content-Type': 'application/jwt' }] };
       const error = await failure(exchange());
       expect(error).toBeInstanceOf(Unsupported);
-      expect(error.message).toMatch(new RegExp(`^provider corp cannot be used: ${message.source}`));
+      expect(error.message).toMatch(/^provider corp cannot be used: it encrypts userinfo/);
     });
-    const userinfo = (jwt: string): unknown =>
-      (stub.said = { '/me': [200, jwt, { 'Content-Type': 'application/jwt' }] });
 
     // An error is known by its code, not by status and type.
     it.each<[number, Record<string, string>]>([
@@ -669,15 +578,6 @@ describe('the adapter oidc', () => {
       expect(['invalid_grant', 'invalid_client', 'invalid_request']).not.toContain(
         (error as { error?: unknown }).error,
       );
-    });
-
-    it('to send the secret over http if the issuer is https', async () => {
-      const url = 'https://id.example';
-      const body = JSON.stringify({ issuer: url, token_endpoint: `${stub.url}/token` });
-      const document = { status: 200, body: Buffer.from(body), url: '', contentType: undefined };
-      const ofDocument = { send: () => Promise.resolve(document) } as unknown as ProviderHttp;
-      const error = await failure(new OidcAdapter(ofDocument).check(stub.settings({ url })));
-      expect(error.message).toContain('usable address (authorization_endpoint, token_endpoint, jwks_uri)');
     });
 
     it.each<[string, object]>([
@@ -714,30 +614,5 @@ describe('the adapter oidc', () => {
       return false;
     };
     await expect(exchange(MEMORY, {}, controller.signal)).rejects.toThrow('canceled');
-  });
-
-  describe('the end of its session', () => {
-    const request = { redirectUri: 'https://app.example/bye', hint: 'ada' };
-
-    it('is where its document says (OpenID Connect RP-Initiated Logout 1.0 §2)', async () => {
-      stub.metadata = { end_session_endpoint: `${stub.url}/bye?theirs=1` };
-      const url = await adapter.logoutUrl(stub.settings(), request);
-      expect(`${url?.origin}${url?.pathname}`).toBe(`${stub.url}/bye`);
-      expect(Object.fromEntries(url!.searchParams)).toEqual({
-        theirs: '1',
-        client_id: 'latchkey',
-        post_logout_redirect_uri: 'https://app.example/bye',
-        logout_hint: 'ada',
-      });
-    });
-
-    it('is nowhere where its document says nothing', async () => {
-      expect(await adapter.logoutUrl(stub.settings(), request)).toBeUndefined();
-    });
-
-    it.each(['javascript:alert(1)', 'no address'])('is not %s', async (end_session_endpoint) => {
-      stub.metadata = { end_session_endpoint };
-      await expect(adapter.logoutUrl(stub.settings(), request)).rejects.toThrow();
-    });
   });
 });
