@@ -5,7 +5,13 @@ import globalSetup from '../../test/support/global-setup.js';
 import { Copy } from './copy.js';
 import type { Mutant } from './instrument.js';
 
-const FOLDERS = ['src/token', 'src/auth', 'src/device', 'src/features/scim', 'src/features/provider-events'];
+const FOLDERS: string[] = [
+  'src/token',
+  'src/auth',
+  'src/device',
+  'src/features/scim',
+  'src/features/provider-events',
+];
 /** A spec that takes longer is left out. */
 const LONGEST_S = 120;
 /** Limit for the specs of a mutant, together. */
@@ -14,7 +20,7 @@ const TOGETHER_S = 90;
 const options = {
   seed: { type: 'string', default: '1' },
   count: { type: 'string', default: '200' },
-  of: { type: 'string', multiple: true, default: FOLDERS as string[] },
+  of: { type: 'string', multiple: true, default: FOLDERS },
   with: { type: 'string', multiple: true, default: ['statements'] as string[] },
 } as const;
 const { of: folders, with: others, ...numbers } = parseArgs({ options }).values;
