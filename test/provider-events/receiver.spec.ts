@@ -215,6 +215,12 @@ describe('the receiver of security events', () => {
         {},
         'device-compliance-change: recorded only',
       ],
+      [
+        caep('assurance-level-change'),
+        { change_direction: 'increase' },
+        { sub_id: { format: 'complex', session: opaque('of nobody') } },
+        'assurance-level-change: recorded only: no such user',
+      ],
       [ssf('verification'), { state: 'abc' }, { sub_id: opaque('a stream') }, 'verification: abc'],
       [ssf('stream-updated'), { status: 'paused' }, { sub_id: undefined }, 'stream-updated: paused'],
       [
