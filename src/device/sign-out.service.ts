@@ -248,8 +248,8 @@ export class SignOutService {
       await append('device.signed_out', facts);
     }
     if (ended.length > 0) {
-      const end = { deviceIds, isByPerson: isByPerson(circumstances) };
-      await this.lifecycles.sessionsEnded(manager, userId, end);
+      const how = { deviceIds, isByPerson: isByPerson(circumstances) };
+      await this.lifecycles.sessionsEnded(manager, userId, how);
     }
     await this.audit.write(manager, toAuditFacts(circumstances, provider, ended));
     return { count: ended.length, provider };

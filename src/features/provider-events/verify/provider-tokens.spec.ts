@@ -47,8 +47,8 @@ describe('logout tokens', () => {
     );
     const clock = { now: () => Date.now() + ahead * 1000 } as Clock;
     makeTokens = () => {
-      const keys = new SignerKeys(registry, new ProviderKeys(http), http);
-      return new ProviderTokens(registry, keys, clock, settings);
+      const signers = new SignerKeys(registry, new ProviderKeys(http), http);
+      return new ProviderTokens(registry, signers, clock, settings);
     };
     tokens = makeTokens();
   });
