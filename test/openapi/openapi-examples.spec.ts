@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { EXAMPLE } from '../../openapi/examples.js';
 import { agentsFile } from '../agents/agent.js';
 import { document, routes, tokenOf, type Route } from './document.js';
-import { query } from '../support/database.js';
+import { query as queryDatabase } from '../support/database.js';
 import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
@@ -78,7 +78,7 @@ describe('every example of the document', () => {
       body: new URLSearchParams({ client_id: 'my-cli' }),
     });
     const asked: unknown = await begun.json();
-    await query(
+    await queryDatabase(
       service.databaseUrl,
       `INSERT INTO agent_devices (user_id, device_id, session_id, client_id, client_name, resource, scope,
          authentication, provider, refused_at, allowed_at, ends_at)
