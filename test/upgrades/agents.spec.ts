@@ -25,7 +25,7 @@ describe('a version without programs', () => {
         },
         RELEASED_MAIN,
       ),
-    ({ end }) => end('SIGTERM'),
+    (one) => one.end('SIGTERM'),
   );
   beforeAll(() => provider.signInAtOnce(() => 'ada'));
 

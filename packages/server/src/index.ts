@@ -17,6 +17,7 @@ export type { Introspection } from './calls/introspector.js';
 export type { Pages } from './calls/pages.js';
 export type { Pushed, PushedEvent } from './calls/pushes.js';
 export type {
+  AgentOfUser,
   ClaimsOfUser,
   DeviceOfUser,
   DevicesPage,
