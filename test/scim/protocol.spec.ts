@@ -172,7 +172,7 @@ describe('SCIM', () => {
     const id = await directory.create('/Groups', { displayName: 'other', externalId: randomUUID() });
     const change = { op: 'replace', path: 'externalId', value: externalId };
     const { body } = await directory.patch(`/Groups/${id}`, change).expect(409);
-    expect(body).toMatchObject({ scimType: 'uniqueness' });
+    expect(body).toMatchObject({ scimType: 'uniqueness', detail: 'externalId is already in use' });
   });
 
   describe('filters', () => {
