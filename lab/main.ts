@@ -27,6 +27,7 @@ const USAGE = `npm run lab -- <experiment> [options]
   directory    a directory of 100,000 users: speed, users beside it; takes options of its own
   audit        the audit trail's search on up to 100 million events; takes options of its own
   directory-latencies  from the answer to a directory until it counts everywhere; a second at most
+  mutants      changes of the code that no spec notices; --count N, --of src/…, --with a folder of test/
   --minutes N  a long run; without it the short form, three minutes at most
   --seed N     start of all random choices; 1 without it
   --changes N  directory-latencies: how many are measured; 50 without it
@@ -75,6 +76,7 @@ function argumentsOf(name: string, more: string[]): { words: string[]; env?: Nod
   if (name === 'bench') return { words: ['dist/lab/bench/main.js', ...more] };
   if (name === 'directory') return { words: ['dist/lab/bench/directory/main.js', ...more] };
   if (name === 'audit') return { words: ['dist/lab/bench/audit/main.js', ...more] };
+  if (name === 'mutants') return { words: ['--import', 'tsx', 'lab/mutants/main.ts', ...more] };
   const spec = SPECS[name];
   if (!spec) return undefined;
   const { values } = parseArgs({

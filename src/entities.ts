@@ -1,3 +1,5 @@
+import type { Type } from '@nestjs/common';
+import type { MigrationInterface } from 'typeorm';
 import { StoredAuditEvent } from './audit/audit-event.entity.js';
 import { Webhook } from './audit/webhooks/webhook.entity.js';
 import { AuthorizationState } from './auth/states/authorization-state.entity.js';
@@ -18,7 +20,12 @@ import { VoidClaims } from './user/void-claims.entity.js';
 
 export { citus as cluster } from './citus/citus.js';
 
-const core = {
+interface Part {
+  readonly migrations: readonly Type<MigrationInterface>[];
+  readonly entities: readonly Type[];
+}
+
+const core: Part = {
   migrations: [Core1795824000000],
   entities: [
     User,
@@ -41,15 +48,14 @@ const core = {
   ],
 };
 
-const parts = [
-  core,
-  ...(await Promise.all(
-    FEATURES.map(async (feature) => ({
-      migrations: Object.values((await feature.migrations?.()) ?? {}),
-      entities: Object.values((await feature.entities?.()) ?? {}),
-    })),
-  )),
-];
+const parts = [core];
+// One after the other: Jest cannot load at once what imports the same modules.
+for (const feature of FEATURES) {
+  parts.push({
+    migrations: Object.values((await feature.migrations?.()) ?? {}),
+    entities: Object.values((await feature.entities?.()) ?? {}),
+  });
+}
 
 /** All migrations. They run in the order of the times in their names. */
 export const MIGRATIONS = parts.flatMap(({ migrations }) => migrations);

@@ -1,6 +1,6 @@
 /**
  * Specs that `npm test` leaves out, since they take more than three seconds on two cores: many cases, races, load, time.
- * `npm run test:all -- slow` runs them, and `npm test -- <path>` those of the path.
+ * `npm run test:all -- slow` runs them, `npm test -- <path>` one of them.
  */
 export const SLOW = [
   'packages/adapter-test/test/adapter-test.spec.ts',

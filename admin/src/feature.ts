@@ -1,5 +1,5 @@
 import type { ComponentType, ReactNode } from 'react';
-import type { Provider, TestResult, User } from './api/types.js';
+import type { Device, Provider, TestResult, User } from './api/types.js';
 
 /** What an error means, and what to say to the person who calls. */
 export interface ErrorText {
@@ -8,6 +8,17 @@ export interface ErrorText {
 }
 
 type Texts = Readonly<Record<string, string>>;
+
+/** What a feature gets for its list of devices on the page of a user. */
+export interface DeviceListProps {
+  /** At least one. */
+  readonly devices: readonly Device[];
+  /** Of the user, at the service. */
+  readonly path: string;
+  /** Of the user. */
+  readonly name: string;
+  readonly reload: () => void;
+}
 
 /** What the page shows of a feature of the service: a folder of `features/`, and a line in `features.ts`. */
 export interface Feature {
@@ -23,6 +34,13 @@ export interface Feature {
   readonly conditions?: Texts;
   /** Reasons of `access_denied`, up to a `:`. */
   readonly reasons?: Readonly<Record<string, ErrorText>>;
+  /** A part of the overview. */
+  readonly OfOverview?: ComponentType;
+  /** A list of its own for some devices on the page of a user; the list of all others leaves them out. */
+  readonly deviceList?: {
+    readonly has: (device: Device) => boolean;
+    readonly List: ComponentType<DeviceListProps>;
+  };
   /** A part of each provider. */
   readonly OfProvider?: ComponentType<{ provider: Provider }>;
   /** Facts of the profile of a user. */

@@ -1,3 +1,4 @@
+import type { Device } from './api/types.js';
 import type { Feature } from './feature.js';
 import { admission } from './features/admission/admission.js';
 import { agents } from './features/agents/agents.js';
@@ -13,4 +14,9 @@ type Listed = 'events' | 'causes' | 'actors' | 'sources' | 'conditions' | 'reaso
 /** Returns the texts of one kind of all features. */
 export function textsOf<Kind extends Listed>(kind: Kind): NonNullable<Feature[Kind]> {
   return Object.assign({}, ...FEATURES.map((feature) => feature[kind])) as NonNullable<Feature[Kind]>;
+}
+
+/** Whether a feature lists a device, in place of the list of devices. */
+export function isListedByFeature(device: Device): boolean {
+  return FEATURES.some(({ deviceList }) => deviceList?.has(device));
 }

@@ -12,6 +12,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'SECURITY.md': 'security-policy.md',
   'CHANGELOG.md': 'changelog.md',
   'CONTRIBUTING.md': 'contributing.md',
+  'AGENTS.md': 'coding-agents.md', // docs/agents.md has its name
 };
 
 /** Where in the site a file of the repository is found. Paths of both are relative, with `/`. */

@@ -10,6 +10,7 @@ await once(callback, 'listening');
 
 let tokens;
 let verifier;
+let discovered;
 const state = crypto.randomUUID();
 const authProvider = {
   redirectUrl: `http://127.0.0.1:${callback.address().port}/callback`,
@@ -20,6 +21,8 @@ const authProvider = {
   saveTokens: (saved) => (tokens = { ...tokens, ...saved }), // a refresh returns no new refresh token
   codeVerifier: () => verifier,
   saveCodeVerifier: (saved) => (verifier = saved),
+  discoveryState: () => discovered, // the code goes to the server that was asked (RFC 9207)
+  saveDiscoveryState: (saved) => (discovered = saved),
   redirectToAuthorization: (url) => console.log(`Open in your browser:\n\n${url}\n`),
 };
 

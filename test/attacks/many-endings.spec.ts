@@ -60,7 +60,6 @@ describe('10,000 sessions of one user that end at once', () => {
     const [quick, slow, late] = [await read(), await read(), await read()];
     throttle(slow);
     late.stopReading();
-    const began = performance.now();
     await endAll();
     await until(() => quick.sessions.length >= SESSIONS);
     late.readAgain();
@@ -71,9 +70,6 @@ describe('10,000 sessions of one user that end at once', () => {
       await until(() => reader.readings.length > from + 1); // the feed continues
       expect(reader.response.destroyed).toBe(false);
     }
-    const during = quick.readings.filter((at) => at > began - 1000);
-    const gap = Math.max(...during.slice(1).map((at, i) => at - during[i]!));
-    expect(gap).toBeLessThan(3000); // 1 s on a quiet machine
   });
 
   it('are known to @latchkey/server, which stays connected', async () => {

@@ -154,14 +154,14 @@ export class Reader {
   }
 }
 
-/** Resolves when a server answers at the address that it has printed. */
+/** Resolves when a server answers at the address that it has printed. @throws Error with its output if it never does */
 async function isServing(child: ChildProcess, output: () => string): Promise<void> {
-  for (;;) {
+  for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await delay(100)) {
     const [, port] = ADDRESS.exec(output()) ?? [];
     if (port && (await fetch(`http://localhost:${port}`).catch(() => undefined))) return;
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output()}`);
-    await delay(100);
   }
+  throw new Error(`the server does not answer:\n${output()}`);
 }
 
 const patternOf = (line: string): RegExp => {

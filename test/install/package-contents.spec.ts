@@ -33,7 +33,7 @@ const CONTENTS: Record<Packed, Contents> = {
       ),
       // what the demo page loads: neither the development build nor the hooks for React
       /^dist\/packages\/client\/dist\/(?!development|react)[a-z-]+\.js(?:\.map)?$/,
-      new RegExp(`^dist/src/(?:config|provider)/(?:[a-z-]+/)*${TYPES}$`), // latchkey/adapter
+      new RegExp(`^dist/src/(?:platform/config|provider)/(?:[a-z-]+/)*${TYPES}$`), // latchkey/adapter
       new RegExp(`^dist/packages/adapter-test/src/${TYPES}$`), // latchkey/adapter-test
       /^admin\/dist\/[a-zA-Z0-9-]+\.(?:html|css|js|svg|txt)(?:\.br|\.gz)?$/,
       /^demo\/[a-z-]+\.(?:html|css|js)$/,
@@ -42,14 +42,14 @@ const CONTENTS: Record<Packed, Contents> = {
     exports: ['./adapter', './adapter-test', './package.json'],
   },
   client: {
-    most: 285_000, // half of it are maps
+    most: 295_000, // half of it are maps
     files: [/^dist\/[a-z-]+\.js(?:\.map)?$/, new RegExp(`^dist/types/(?:[a-z-]+/)*${TYPES}$`)],
     exports: ['.', './react', './package.json'],
     dependencies: [],
     peers: ['react'],
   },
   server: {
-    most: 160_000,
+    most: 172_000,
     files: [new RegExp(`^dist/(?:[a-z-]+/)?(?:${COMPILED}|${TYPES})$`)],
     exports: ['.', './express', './fastify', './hono', './nestjs', './session', './package.json'],
     dependencies: ['jose'],

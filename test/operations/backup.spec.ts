@@ -253,8 +253,8 @@ describe('a backup of an own PostgreSQL', () => {
     });
     const target = await databaseFor(createEmptyDatabase);
     expect(await restore(target)).toMatchObject({ code: 0, stderr: '' });
-    expect(await query(target, 'SELECT name FROM migrations ORDER BY id')).toEqual(
-      header.migrations.map((name) => ({ name })),
+    expect(await query(target, 'SELECT name FROM migrations ORDER BY name')).toEqual(
+      header.migrations.toSorted().map((name) => ({ name })),
     );
     const service = await startServiceProcess({ DATABASE_URL: target });
     endings.after(service, (one) => one.end('SIGTERM'));

@@ -186,11 +186,18 @@ describe('the command signals', () => {
     expect(code).toBe(1);
   });
 
-  it('says so if it has arrived', async () => {
+  it('says so if there is no audit trail in which to look for it', async () => {
+    const env = { DATABASE_URL: database.url, AUDIT_RETENTION_DAYS: '0' };
+    const { code, stdout } = await run(corp(), env);
+    expect(stdout).toMatch(/^warning +verification +.*: AUDIT_RETENTION_DAYS is 0, /m);
+    expect(code).toBe(0);
+  });
+
+  it.each(['at once', 'later'])('says so if it has arrived %s', async (when) => {
     const service = await startTestService(environment(corp()));
     const pushed: unknown[] = [];
     try {
-      transmitter.verify = async (state) => {
+      const verify = async (state: string): Promise<void> => {
         const body = transmitter.set(
           { [VERIFICATION]: { state } },
           { aud: service.url, sub_id: { format: 'opaque', id: 's1' } },
@@ -202,6 +209,10 @@ describe('the command signals', () => {
           body,
         });
         pushed.push(answer.status, await answer.text());
+      };
+      transmitter.verify = async (state) => {
+        if (when === 'at once') await verify(state);
+        else setTimeout(() => void verify(state), 500);
       };
       const env = { DATABASE_URL: service.databaseUrl, PUBLIC_URL: service.url };
       const { code, stdout } = await run(corp(), env);

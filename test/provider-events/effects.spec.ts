@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { hashOfName } from '../../src/token/sessions/recent-ends.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { query } from '../support/database.js';
+import { connect, query } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';
 import { Endings } from '../support/endings.js';
 import { EventStreamReader } from '../support/event-stream.js';
@@ -114,7 +114,7 @@ describe('the effect of a security event', () => {
     expect(await isAlive(tokens)).toBe(stays);
   });
 
-  it('of a complex subject: the session of the browser; ALL, as Keycloak says it, is all of them', async () => {
+  it('of a complex subject: the session of the browser, also without its user; ALL, as Keycloak says it, is all of them', async () => {
     const sidOf = () => claimsOf(transmitter.proxy.tokens.at(-1)!['id_token'] as string)['sid'];
     const one = await signIn();
     const complex = (id: unknown) => ({
@@ -128,6 +128,9 @@ describe('the effect of a security event', () => {
     expect([await isAlive(one), await isAlive(two)]).toEqual([false, true]);
     await send(caep('session-revoked'), {}, complex('unknown'));
     expect(await isAlive(two)).toBe(true);
+    const three = await signIn();
+    await send(caep('session-revoked'), {}, { format: 'complex', session: complex(sidOf()).session });
+    expect([await isAlive(two), await isAlive(three)]).toEqual([true, false]);
     await send(caep('session-revoked'), {}, complex('ALL'));
     expect(await isAlive(two)).toBe(false);
   });
@@ -193,6 +196,21 @@ describe('the effect of a security event', () => {
     expect(await isAlive(few)).toBe(true);
     await push(here, transmitter.set(caep('session-revoked'), {}, { sub_id }), 'few').expect(202);
     expect(await isAlive(few)).toBe(false);
+  });
+
+  it('account-disabled that ends no sessions reaches a sign-in that is being written', async () => {
+    const holder = endings.after(await connect(here.databaseUrl), (one) => one.end());
+    await holder.query('BEGIN');
+    await holder.query('LOCK TABLE refresh_tokens IN SHARE ROW EXCLUSIVE MODE');
+    const answer = transmitter.exchange(new Person(user), there, {}, 'few');
+    const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'refresh_tokens'::regclass`;
+    await until(async () => (await sql(waiting)).length > 0);
+    const sub_id = transmitter.subject(user);
+    await push(here, transmitter.set(risc('account-disabled'), {}, { sub_id }), 'few').expect(202);
+    await holder.query('ROLLBACK');
+    expect((await answer).body).toMatchObject({ error: 'access_denied' });
+    const live = 'SELECT FROM refresh_tokens WHERE user_id = $1 AND signed_out_at IS NULL';
+    expect(await sql(live, deriveUserId('few', user))).toEqual([]);
   });
 
   it('reaches a sign-in that is in progress at the provider', async () => {

@@ -196,9 +196,16 @@ describe('the receiver of security events', () => {
         '%another issuer',
       ],
       [REVOKED, {}, { sub_id: { format: 'phone_number', phone_number: '+1' } }, '%another format'],
+      [REVOKED, {}, { sub_id: { format: 'complex', tenant: opaque('corp') } }, '%neither user nor session'],
       [
         caep('assurance-level-change'),
         { change_direction: 'increase' },
+        {},
+        'assurance-level-change: recorded only',
+      ],
+      [
+        caep('assurance-level-change'),
+        { previous_level: 'nist-aal2', current_level: 'nist-aal2' },
         {},
         'assurance-level-change: recorded only',
       ],

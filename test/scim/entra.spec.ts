@@ -287,6 +287,10 @@ describe('Entra', () => {
     const { Resources } = await read('/Schemas');
     expect((Resources as { id: string }[]).map(({ id }) => id)).toEqual([USER, GROUP]);
     expect(await read(`/Schemas/${USER}`)).toMatchObject({ id: USER, name: 'User' });
+    const { attributes } = await read(`/Schemas/${GROUP}`);
+    const members = (attributes as { name: string }[]).find(({ name }) => name === 'members');
+    const address = { name: '$ref', type: 'reference', caseExact: true, uniqueness: 'none' }; // RFC 7643 §7
+    expect(members).toMatchObject({ subAttributes: [{ name: 'value' }, address] });
     await directory.send('GET', `/Schemas/${ENTERPRISE}`).expect(404);
   });
 });

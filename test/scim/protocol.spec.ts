@@ -131,6 +131,13 @@ describe('SCIM', () => {
     await request(service.url).get('/scim/v2/stub//Users/').expect(401);
   });
 
+  it('a slash too many stays in other addresses, and in long ones', async () => {
+    await request(service.url).get('//health/live').expect(404);
+    await request(service.url)
+      .get(`/scim/v2/stub${'/'.repeat(2048)}Users`)
+      .expect(404);
+  });
+
   it('ids of another provider are unknown', async () => {
     const id = await directory.create('/Users', user());
     const group = await directory.create('/Groups', { displayName: 'g', members: [{ value: id }] });
@@ -157,6 +164,15 @@ describe('SCIM', () => {
       const put = await directory.send('PUT', `/Users/${id}`, same);
       expect(put.body).toMatchObject({ status: '409', scimType: 'uniqueness' });
     }
+  });
+
+  it('an externalId is unique among groups, also after a change', async () => {
+    const externalId = randomUUID();
+    await directory.create('/Groups', { displayName: 'one', externalId });
+    const id = await directory.create('/Groups', { displayName: 'other', externalId: randomUUID() });
+    const change = { op: 'replace', path: 'externalId', value: externalId };
+    const { body } = await directory.patch(`/Groups/${id}`, change).expect(409);
+    expect(body).toMatchObject({ scimType: 'uniqueness' });
   });
 
   describe('filters', () => {
@@ -262,6 +278,7 @@ describe('SCIM', () => {
       ['not', (name) => `not (userName ne "${name}")`],
       ['or', (name) => `userName eq "x" or displayName eq "display of ${name}"`],
       ['pr', (name) => `displayName pr and userName eq "${name}"`],
+      ['null', (name) => `externalId ne null and not (displayName eq null) and userName eq "${name}"`],
       ['active', (name) => `userName eq "${name}" and active eq true`],
       ['gt', (name) => `userName ge "${name}" and userName le "${name}"`],
       ['a list', (name) => `emails eq "${name}@corp.example"`],
@@ -341,6 +358,12 @@ describe('SCIM', () => {
       await post('/Users', 'userName=a', 'application/x-www-form-urlencoded').expect(400);
     });
 
+    it('parts of a name may be sent as members with a dot', async () => {
+      const parts = { 'name.givenName': 'Ada', 'name.familyName': 'Lovelace' };
+      const { body } = await post('/Users', JSON.stringify({ ...user(), ...parts })).expect(201);
+      expect(body).toMatchObject({ name: { givenName: 'Ada', familyName: 'Lovelace' } });
+    });
+
     it('unknown attributes are ignored, whatever their names', async () => {
       const text = `{"__proto__": {"active": false}, "constructor": 1, "nickName": "x", ${JSON.stringify(user()).slice(1)}`;
       const { body } = await post('/Users', text).expect(201);
@@ -387,6 +410,18 @@ describe('SCIM', () => {
     const { status, body } = await directory.patch(`/Users/${id}`, good, operation);
     expect([status, (body as { scimType: string }).scimType]).toEqual([400, scimType]);
     expect((await directory.send('GET', `/Users/${id}`)).body).toEqual(before);
+  });
+
+  it('PATCH of an id is ignored', async () => {
+    const id = await directory.create('/Users', user());
+    const value = { id: randomUUID(), displayName: 'changed' };
+    const { body } = await directory.patch(`/Users/${id}`, { op: 'replace', value }).expect(200);
+    expect(body).toMatchObject({ id, displayName: 'changed' });
+  });
+
+  it('PATCH without an operation is refused', async () => {
+    const { body } = await directory.patch(`/Users/${await directory.create('/Users', user())}`).expect(400);
+    expect(body).toMatchObject({ scimType: 'invalidSyntax' });
   });
 
   it.each(['__proto__.polluted', 'constructor.prototype.polluted', 'name.__proto__.polluted'])(

@@ -116,6 +116,29 @@ describe('values of a list', () => {
       });
       expect((body as Record<string, unknown>)[list]).toEqual([FIRST, SECOND]);
     });
+
+    it('a part that becomes an empty text is removed', async () => {
+      const id = await make(list);
+      const path = `${list}[type eq "work"].display`;
+      await directory.patch(`/Users/${id}`, { op: 'replace', path, value: '' }).expect(200);
+      const { display: _, ...left } = FIRST;
+      expect(await read(id, list)).toEqual([left, SECOND]);
+    });
+
+    it('an entry without a value is none', async () => {
+      const { value: _, ...parts } = FIRST;
+      const id = await make(list, [parts as Entry, SECOND]);
+      expect(await read(id, list)).toEqual([SECOND]);
+    });
+  });
+
+  it('operations that read millions of characters are refused, and change nothing', async () => {
+    const entries = Array.from({ length: 60 }, (_, i) => ({ value: `${'x'.repeat(1000)}${i}` }));
+    const id = await make('emails', entries);
+    const added = Array.from({ length: 40 }, (_, i) => ({ op: 'add', path: 'emails', value: `${i}@x` }));
+    const { body } = await directory.patch(`/Users/${id}`, ...added).expect(400);
+    expect(body).toMatchObject({ scimType: 'tooMany' });
+    expect(await read(id, 'emails')).toEqual(entries);
   });
 
   describe('members', () => {
@@ -135,6 +158,13 @@ describe('values of a list', () => {
       await directory.patch(`/Groups/${id}`, operation(gone)).expect(204);
       const { body } = await directory.send('GET', `/Groups/${id}`);
       expect(body).toMatchObject({ members: [{ value: stays }] });
+    });
+
+    it('null is none', async () => {
+      const members = [{ value: await directory.create('/Users', { userName: randomUUID() }) }];
+      const id = await directory.create('/Groups', { displayName: 'g', members });
+      await directory.send('PUT', `/Groups/${id}`, { displayName: 'g', members: null }).expect(200);
+      expect((await directory.send('GET', `/Groups/${id}`)).body).not.toHaveProperty('members');
     });
 
     it.each(['members.value', 'members.$ref'])('%s cannot be removed: all would go', async (path) => {

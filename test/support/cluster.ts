@@ -56,7 +56,7 @@ export class Cluster {
     return [response.status, await response.json()];
   }
 
-  /** Ends all instances, also those that are still starting. */
+  /** Ends all instances, also if some are still starting. */
   async close(): Promise<void> {
     const starts = await Promise.allSettled(this.starts);
     const started = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));

@@ -131,7 +131,7 @@ export function keysCommand(env: Record<string, string>, ...args: string[]): Pro
 
 /** Access token (a JWT), refresh token, private key. */
 const SHAPES = [/eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{80,}/, /lkr_[\w-]{80,}/, /PRIVATE KEY/];
-/** The variables whose values are secret, in every spelling. */
+/** Variables with secret values, in every spelling. */
 const SECRET_VARIABLES =
   /(?:client[._]secret|secret_key|service_keys|webhook_urls|webhook_secret|admission_url|admission_secret)$/i;
 

@@ -20,6 +20,8 @@ export function useStatements() {
     const connectionString = unhurried(database.url);
     pool = new pg.Pool({ connectionString, max: 5 });
     unsorted = new pg.Pool({ connectionString, options: BY_INSERTION });
+    // The database may be dropped before a connection has ended.
+    for (const one of [pool, unsorted]) one.on('error', () => undefined);
   });
   afterAll(async () => {
     await pool?.end();

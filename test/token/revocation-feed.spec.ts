@@ -240,7 +240,7 @@ describe('GET /sessions/ended', () => {
       PUBLIC_URL: here.url,
       SERVICE_KEYS: `read:${KEY}`,
       DATABASE_URL: here.databaseUrl,
-      SHUTDOWN_DELAY: '1',
+      SHUTDOWN_DELAY: '5', // a busy machine needs a second for a sign-out
       DATA_DIR: '/nonexistent',
     });
     const reader = await EventStreamReader.open(service.url, KEY);
@@ -254,9 +254,9 @@ describe('GET /sessions/ended', () => {
     const ended = await end(tokens);
     await until(() => reader.sessions.includes(ended));
     expect(await reader.ended).toBe(true); // in order
-    expect(performance.now() - began).toBeGreaterThan(950);
+    expect(performance.now() - began).toBeGreaterThan(4950);
     expect(await exit).toBe(0);
-    expect(performance.now() - began).toBeLessThan(6000);
+    expect(performance.now() - began).toBeLessThan(13_000); // `slow` is cut off
     const back = await read(0, reader.lastEventId);
     expect(back.sessions).toContain(ended); // may be sent twice
   });

@@ -98,7 +98,7 @@ describe('claims', () => {
     await put(first, { roles: ['a'] }, 1).expect(200);
     await signInWith({ roles: ['b', 'a'] }, 1); // in another order
     await put(first, { roles: ['a'] }).expect(200); // again
-    await put(first, { roles: ['b'] }).expect(200); // the union is the same
+    await put(first, { roles: ['b'] }).expect(200); // the union is unchanged
     expect(await eventsOf(first)).toEqual([]);
     const again = await signInWith(undefined, 1);
     expect(carriedBy(again.access_token)).toEqual({ roles: ['b'] });

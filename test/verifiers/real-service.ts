@@ -11,7 +11,7 @@ import { until } from '../support/waiting.js';
 
 const KEY = 'a-service-key-of-thirty-two-characters';
 
-/** Where the verifiers are: this repository, or a released version (`npm run test:all -- upgrades`). */
+/** Place of the verifiers: this repository, or a released version (`npm run test:all -- upgrades`). */
 export const ROOT = process.env['RELEASED'] ?? fileURLToPath(new URL('../../', import.meta.url));
 
 /** An API: `GET /me` answers with the claims, `GET /admin` needs the role `admin`; errors have the verifier's status and body. */

@@ -80,7 +80,7 @@ func (v *Verifier) current(claims Claims) (current Claims, err error) {
 		return current, nil
 	case !claims.carriesClaims():
 		return claims, nil
-	case iat < float64(c.at.Unix()) || !v.now().Before(c.at.Add(commitTime)):
+	case iat < float64(c.at.Unix()) || !v.now().Before(c.at.Add(2*commitTime)):
 		return nil, invalidToken("the claims of the user have changed since the access token was issued")
 	}
 	return nil, errUnclear

@@ -1,9 +1,10 @@
 import { LatchkeyError } from '@latchkey/client';
 import { latchkey } from '../client.js';
 
-/** Milliseconds after which a request without an answer fails; of a file, until all of it has come. */
+/** Milliseconds after which a request without an answer fails. */
 const TIMEOUT = 20_000;
-const FILE_TIMEOUT = 600_000;
+/** Of work on many rows, and of a file until all of it has come. */
+export const LONG_TIMEOUT = 600_000;
 
 /** An answer that is an error, or none. `message` is a sentence for people. */
 export class ApiError extends Error {
@@ -26,8 +27,13 @@ export class ApiError extends Error {
  * @returns the JSON of the answer; undefined for 204
  * @throws ApiError
  */
-export async function call<Answer>(path: string, method = 'GET', body?: object): Promise<Answer> {
-  const response = await answerTo(path, TIMEOUT, {
+export async function call<Answer>(
+  path: string,
+  method = 'GET',
+  body?: object,
+  timeout = TIMEOUT,
+): Promise<Answer> {
+  const response = await answerTo(path, timeout, {
     method,
     ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
   });
@@ -37,9 +43,9 @@ export async function call<Answer>(path: string, method = 'GET', body?: object):
 
 /** Loads a file as the signed-in person. @throws ApiError */
 export async function load(path: string): Promise<Blob> {
-  const response = await answerTo(path, FILE_TIMEOUT);
+  const response = await answerTo(path, LONG_TIMEOUT);
   return response.blob().catch((error: unknown) => {
-    throw unreachable(error, FILE_TIMEOUT);
+    throw unreachable(error, LONG_TIMEOUT);
   });
 }
 

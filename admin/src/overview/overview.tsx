@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import useSWR from 'swr';
 import type { ApiError } from '../api/api.js';
 import type { Hour, Overview as Numbers, ProviderHealth } from '../api/types.js';
+import { FEATURES } from '../features.js';
 import { formatNumber } from '../parts/locale.js';
 import { Heading } from '../parts/heading.js';
 import { Empty, Failure, Loading } from '../parts/states.js';
@@ -71,6 +72,7 @@ function Content({ numbers }: { numbers: Numbers }): ReactNode {
         <p className="hint">The last sign-in with each that worked, and that did not.</p>
         <Health providers={providers} />
       </section>
+      {FEATURES.map(({ OfOverview }, i) => OfOverview && <OfOverview key={i} />)}
     </>
   );
 }

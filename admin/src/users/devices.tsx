@@ -1,5 +1,6 @@
 import { useMemo, type ReactNode } from 'react';
 import type { Device, Session, UserDetail } from '../api/types.js';
+import { isListedByFeature } from '../features.js';
 import { formatNumber } from '../parts/locale.js';
 import { Empty, Failure, More } from '../parts/states.js';
 import { columnsOf, Table } from '../parts/table.js';
@@ -14,7 +15,7 @@ import type { Rest } from './use-rest.js';
 export function Devices({
   path,
   user,
-  list: { rows, rest },
+  list: { rows: all, rest },
   sessions,
   text,
   setText,
@@ -30,6 +31,7 @@ export function Devices({
   reload: () => void;
 }): ReactNode {
   const name = nameOf(user);
+  const rows = all.filter((device) => !isListedByFeature(device));
   const loose = useMemo(() => looseSessions(sessions.rows), [sessions.rows]);
   const isPart = sessions.rest.hasMore;
   const columns = useMemo(

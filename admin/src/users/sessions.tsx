@@ -1,6 +1,7 @@
 import { useMemo, useState, type ReactNode } from 'react';
 import { call } from '../api/api.js';
 import type { Device, Session, UserDetail } from '../api/types.js';
+import { isListedByFeature } from '../features.js';
 import { Action } from '../parts/action.js';
 import { Empty, Failure, More } from '../parts/states.js';
 import { columnsOf, Table } from '../parts/table.js';
@@ -9,7 +10,7 @@ import { sessionDetails } from './details.js';
 import { ended } from './ended.js';
 import { Find, fits } from './find.js';
 import type { Rest } from './use-rest.js';
-import { DeviceOfSession } from './which-device.js';
+import { DeviceOfSession, nameOfDevice } from './which-device.js';
 
 /** The live sessions of a user, newest use first. */
 export function Sessions({
@@ -41,7 +42,7 @@ export function Sessions({
           title: 'Session',
           cell: (session) => (
             <>
-              <span className="strong">{programOf(session)}</span>
+              <bdi className="strong">{whereIs(session, devices)}</bdi>
               <span className="second">
                 <DeviceOfSession session={session} devices={devices} show={showDevice} />, since{' '}
                 <When at={session.created_at} isExact />
@@ -65,7 +66,10 @@ export function Sessions({
         {
           id: 'actions',
           title: 'Actions',
-          cell: (session) => <SignOut session={session} path={path} name={name} reload={reload} />,
+          cell: (session) => {
+            const of = { session, where: whereIs(session, devices), path, name, reload };
+            return <SignOut {...of} />;
+          },
         },
       ]),
     [path, name, devices, showDevice, reload],
@@ -96,13 +100,21 @@ function valuesOf(session: Session, devices: ReadonlyMap<string, Device>): (stri
   return [device?.device_name, programOf(session), address, device_id, session_id];
 }
 
+/** Returns the browser of a session. For a device that a feature lists, its name: the browser only made it. */
+function whereIs(session: Session, devices: ReadonlyMap<string, Device>): string {
+  const device = devices.get(session.device_id ?? '');
+  return device && isListedByFeature(device) ? nameOfDevice(device) : programOf(session);
+}
+
 function SignOut({
   session,
+  where,
   path,
   name,
   reload,
 }: {
   session: Session;
+  where: string;
   path: string;
   name: string;
   reload: () => void;
@@ -110,7 +122,7 @@ function SignOut({
   return (
     <Action
       label="Sign out"
-      subject={programOf(session)}
+      subject={where}
       isSmall
       question="End this session?"
       yes="End the session"
@@ -121,7 +133,7 @@ function SignOut({
         return ended(sessions);
       }}
     >
-      <bdi className="strong">{name}</bdi> is signed out in {programOf(session)} at once.
+      <bdi className="strong">{name}</bdi> is signed out in {where} at once.
     </Action>
   );
 }

@@ -111,6 +111,11 @@ export function User({ userId }: { userId: string }): ReactNode {
         setText={setDeviceText}
         reload={reload}
       />
+      {FEATURES.map(({ deviceList }, i) => {
+        const found = deviceList ? devices.rows.filter(deviceList.has) : NO_DEVICES;
+        const of = { devices: found, path, name: nameOf(data), reload };
+        return deviceList && found.length > 0 && <deviceList.List key={i} {...of} />;
+      })}
       <Trail user={data} pages={trail} />
     </>
   );

@@ -48,4 +48,5 @@ export function goToDevice(deviceId: string): void {
   row?.focus({ preventScroll: true });
 }
 
-const anchorOf = (deviceId: string): string => `device-${deviceId}`;
+/** Id of the row of a device. */
+export const anchorOf = (deviceId: string): string => `device-${deviceId}`;

@@ -28,7 +28,7 @@ const own = isRoot && onLinux ? postgresAccount() : undefined;
 const nobody = own && { uid: 65534, gid: 65534 };
 const canPlayUser = onLinux && (!nobody || canEnter(nobody, process.cwd()));
 
-jest.setTimeout(60_000); // it copies 60 MB and makes a cluster for each test
+jest.setTimeout(180_000); // it copies 60 MB and makes a cluster for each test
 
 let room: string;
 let started: EmbeddedProcess[];

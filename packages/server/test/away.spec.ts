@@ -206,7 +206,7 @@ describe('with a service key', () => {
       let [open, most] = [0, 0];
       service.introspect = (_, response) => {
         most = Math.max(most, ++open);
-        setTimeout(() => (open--, response.end('{"active":true}')), 300);
+        setTimeout(() => (open--, response.end('{"active":true}')), 1000);
       };
       const verifier = away();
       const tokens = await Promise.all(Array.from({ length: 150 }, () => service.token()));

@@ -39,11 +39,11 @@ class Feed:
         return json.loads(claims) if claims and token["iat"] <= int(at) + COMMIT else None
 
     def is_older(self, token):
-        """Whether a token has former claims. Only the service knows it of one issued soon after, for as long."""
+        """Whether a token has former claims. Only the service knows it of one issued soon after, for twice as long."""
         at, *_ = self.changes.get(token["sub"], (None,))
         if at is None or token["iat"] > int(at) + COMMIT:
             return False
-        return token["iat"] < int(at) or self.clock.time() >= at + COMMIT
+        return token["iat"] < int(at) or self.clock.time() >= at + 2 * COMMIT
 
     def now(self):
         return self.clock.monotonic(), self.clock.time()

@@ -101,7 +101,7 @@ function refreshed({ fresh, ready: open }) {
   const now = accepted(0.5, fresh, { roles: ['reader'] });
   return [
     {
-      name: 'a token issued in the ten seconds after a change is introspected for as long, and refused then',
+      name: 'a token issued in the ten seconds after a change is introspected for twenty, and refused then',
       options: both,
       steps: [
         active,
@@ -109,10 +109,12 @@ function refreshed({ fresh, ready: open }) {
         change,
         now,
         state(0.5, { notified: true, introspections: 1 }),
-        ...[1.5, 3, 4.5, 6, 7.5, 9, 10].map((at) => send(at, cursor(`c${at}`))),
-        accepted(10.3, fresh, { roles: ['reader'] }),
-        refused(10.5, fresh),
-        state(10.5, { notified: true, introspections: 2 }),
+        ...[1.5, 3, 4.5, 6, 7.5, 9, 10.5, 12, 13.5, 15, 16.5, 18, 19.5].map((at) =>
+          send(at, cursor(`c${at}`)),
+        ),
+        accepted(20.3, fresh, { roles: ['reader'] }),
+        refused(20.5, fresh),
+        state(20.5, { notified: true, introspections: 2 }),
       ],
     },
     ...[

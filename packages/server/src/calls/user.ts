@@ -24,7 +24,20 @@ export interface User {
   readonly live_sessions: number;
 }
 
-/** A browser or an application in which a user has signed in. Times are RFC 3339. */
+/** A program of a third party that acts for a user. */
+export interface AgentOfUser {
+  /** Its client-ID URL, or its name in the service's `AGENTS_FILE`. */
+  readonly client_id: string;
+  /** What it calls itself. */
+  readonly client_name: string;
+  /** The API that it may use. */
+  readonly resource: string;
+  /** What it may do there, separated by spaces. */
+  readonly scope: string;
+  readonly allowed_at: string;
+}
+
+/** A browser, an application or a program in which a user has signed in. Times are RFC 3339. */
 export interface DeviceOfUser {
   readonly device_id: string;
   readonly device_name: string | null;
@@ -41,6 +54,8 @@ export interface DeviceOfUser {
   /** Whether it has a live session. */
   readonly signed_in: boolean;
   readonly online: boolean;
+  /** Of a program of a third party. */
+  readonly agent?: AgentOfUser;
 }
 
 /** A live session of a user. Times are RFC 3339. */

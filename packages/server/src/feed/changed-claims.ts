@@ -79,11 +79,14 @@ export class ChangedClaims {
     return change && iat <= change.second ? (JSON.parse(change.text) as object) : undefined;
   }
 
-  /** Whether a token has former claims. Only the service knows it of one issued in `COMMIT_TIME` after the change, until that is over. */
+  /**
+   * Whether a token has former claims. Only the service knows it of one issued in `COMMIT_TIME` after the change. Twice as long after
+   * it, a refresh returns a token that is certainly newer, also if the two clocks differ.
+   */
   isOlder({ sub, iat }: Claims, now = Date.now()): boolean {
     const change = this.changes.get(sub);
     if (!change || iat > change.second) return false;
-    return iat < Math.floor(change.at / 1000) || now >= change.at + COMMIT_TIME * 1000;
+    return iat < Math.floor(change.at / 1000) || now >= change.at + 2 * COMMIT_TIME * 1000;
   }
 
   /** Removes changes that every valid token has. */

@@ -6,7 +6,8 @@ import { AgentRequests } from '../authorize/agent-request.store.js';
 import { AgentDevices } from '../devices/agent-device.store.js';
 import { ProgramEnds } from '../devices/program-ends.js';
 import { AgentsFile } from '../file/agents-file.js';
-import { ProgramSignOutDto, type ProgramList, type ProgramSignedOut } from './programs.dto.js';
+import { ProgramSignOutDto } from './program-sign-out.dto.js';
+import type { ProgramList, ProgramSignedOut } from './programs.dto.js';
 
 /** Programs of all users, for the support. */
 @Requires('support')

@@ -181,13 +181,13 @@ class SetUp {
 
   private async waitFor(state: string, search: AuditSearch): Promise<void> {
     const { provider, report, waitMs } = this.options;
-    const begin = performance.now();
+    const end = performance.now() + waitMs;
     const hasArrived = async (): Promise<boolean> => {
       const { events } = await search.find({ event: 'signal_received', provider: provider.name });
       return events.some(({ reason }) => reason === `verification: ${state}`);
     };
     while (!(await hasArrived())) {
-      if (performance.now() - begin >= waitMs) {
+      if (performance.now() >= end) {
         throw new Failed(
           'verification',
           `the event did not arrive within ${waitMs / 1000} s: the transmitter must reach the address of this service; if it refused the event, its log says why`,

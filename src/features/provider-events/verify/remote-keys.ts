@@ -100,10 +100,9 @@ export class RemoteKeys {
       return await this.cachedKeys(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const isOwn = !this.cachedKeys.reloading;
-      if (isOwn && (this.beganAt >= since || this.pause > 0)) throw error;
+      if (!this.cachedKeys.reloading && (this.beganAt >= since || this.pause > 0)) throw error;
       await this.cachedKeys.reload();
-      if (isOwn) this.refetchedAt = performance.now(); // not after a failure, which has its own pause
+      this.refetchedAt = performance.now(); // not after a failure, which has its own pause
       return this.cachedKeys(header, token);
     }
   };

@@ -56,5 +56,6 @@ describe('the metadata of a transmitter', () => {
     ['no address', { issuer: NAME, status_endpoint: 7 }, /status_endpoint of the transmitter is not https/],
   ])('is refused with %s', (_, document, error) => {
     expect(() => read({ url: NAME }, document)).toThrow(error);
+    expect(() => read({ url: INNER, issuer: NAME }, document)).toThrow(error);
   });
 });

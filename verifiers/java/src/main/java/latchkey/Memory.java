@@ -123,11 +123,11 @@ final class Memory {
     return !claims.isOfApplication() && claims.carriesClaims() && changeSince(claims) != null;
   }
 
-  /** Whether it has them. Only the service knows it of a token issued soon after a change, for as long. */
+  /** Whether it has them. Only the service knows it of a token issued soon after a change, for twice as long. */
   synchronized boolean isOlder(Claims claims) {
     if (!isUnclear(claims)) return false;
     long changedAt = changeSince(claims).at;
-    return issuedAt(claims) < changedAt / 1000 || clocks.wall().getAsLong() >= changedAt + COMMIT_MS;
+    return issuedAt(claims) < changedAt / 1000 || clocks.wall().getAsLong() >= changedAt + 2 * COMMIT_MS;
   }
 
   private Change changeSince(Claims claims) {

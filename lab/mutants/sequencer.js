@@ -1,0 +1,6 @@
+/** Keeps the order of the command line. */
+export default class Sequencer {
+  sort = (specs) => specs;
+
+  cacheResults() {}
+}
