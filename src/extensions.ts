@@ -92,6 +92,7 @@ export {
   type ClaimedUser,
   type DeviceKey,
   type DeviceStates,
+  type SessionsEnd,
   type UserQuery,
   type UserStates,
 } from './user/user-lifecycle.js';

@@ -170,7 +170,9 @@ export class AuthController {
    * All its errors have the status 400.
    *
    * If the metadata have `protected_resources`, a program that a user lets act for them sends its code, which
-   * begins with `lkc_a.`, or its refresh token, `lka_…`, with `client_id`.
+   * begins with `lkc_a.`, or its refresh token, `lka_…`, with `client_id`. If they have
+   * `authorization_grant_profiles_supported`, it may send an `assertion` of the user's provider with
+   * `grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer`.
    *
    * @returns Tokens. Only this answer has the refresh token.
    * @throws OAuthError `unsupported_grant_type`, `invalid_client`, `invalid_grant`, `access_denied`,

@@ -69,7 +69,7 @@ export class ServerMetadata {
   constructor(publicUrl: string, others: readonly GrantMetadata[], more: object) {
     for (const { grantType, endpoint } of others) {
       this.grant_types_supported.push(grantType);
-      this.device_authorization_endpoint = publicUrl + endpoint;
+      if (endpoint !== undefined) this.device_authorization_endpoint = publicUrl + endpoint;
     }
     this.issuer = publicUrl;
     this.authorization_endpoint = `${publicUrl}/oauth2/authorize`;

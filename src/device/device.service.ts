@@ -65,7 +65,7 @@ export class DeviceService {
     if (isThere) {
       await this.signOuts.signOut('device', { userId, sessionId, deviceId }, origin, {
         last: async ({ manager }, provider) => {
-          isThere = await this.devices.remove(manager, key);
+          isThere = await this.devices.remove(manager, key, true);
           const reason = byOther(origin, key);
           const event = { event: 'device_removed', userId, deviceId, provider, reason, origin } as const;
           if (isThere) await this.audit.write(manager, [event]);

@@ -85,8 +85,12 @@ export class DeviceStore {
     return device ? toRow(device) : undefined;
   }
 
-  async remove(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<boolean> {
-    await this.lifecycles.deviceRemoved(manager, { userId, deviceId });
+  async remove(
+    manager: EntityManager,
+    { userId, deviceId }: DeviceKey,
+    isByPerson?: boolean,
+  ): Promise<boolean> {
+    await this.lifecycles.deviceRemoved(manager, { userId, deviceId }, isByPerson);
     return (await manager.delete(Device, { userId, deviceId })).affected === 1;
   }
 

@@ -24,6 +24,9 @@ export class AgentView {
 
   /** When the user has allowed it; in JSON RFC 3339, UTC, with milliseconds. */
   allowed_at!: Date;
+
+  /** Name of the provider that has allowed it in place of the user; left out: the user has. */
+  allowed_by?: string;
 }
 
 /** A device of a user. */

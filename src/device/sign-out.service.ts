@@ -175,7 +175,7 @@ export class SignOutService {
       count = ended.length;
     }
     await this.ends.rememberUser(manager, userId);
-    await this.lifecycles.sessionsEnded(manager, userId);
+    await this.lifecycles.sessionsEnded(manager, userId, { deviceIds: [], isByPerson: false });
   }
 
   /**
@@ -240,14 +240,17 @@ export class SignOutService {
     const { userId } = circumstances;
     const provider = await this.lock(manager, circumstances);
     const ended = await end();
-    const deviceIds = new Set(ended.flatMap(({ deviceId }) => deviceId ?? []));
-    if (deviceIds.size > 0) {
-      const values = [userId, [...deviceIds]];
+    const deviceIds = devicesOf(ended);
+    if (deviceIds.length > 0) {
+      const values = [userId, deviceIds];
       const signedOut = await manager.query<DeviceRow[]>(FIND_SIGNED_OUT_DEVICES.text, values);
       const facts = signedOut.map((device) => [userId, toDeviceFacts(device)] as const);
       await append('device.signed_out', facts);
     }
-    if (ended.length > 0) await this.lifecycles.sessionsEnded(manager, userId);
+    if (ended.length > 0) {
+      const how = { deviceIds, isByPerson: isByPerson(circumstances) };
+      await this.lifecycles.sessionsEnded(manager, userId, how);
+    }
     await this.audit.write(manager, toAuditFacts(circumstances, provider, ended));
     return { count: ended.length, provider };
   }
@@ -271,7 +274,9 @@ export class SignOutService {
     const facts = signedOut.map((device) => [device.user_id, toDeviceFacts(device)] as const);
     await append('device.signed_out', facts);
     for (const userId of new Set(ended.map((one) => one.userId))) {
-      await this.lifecycles.sessionsEnded(manager, userId);
+      const deviceIds = devicesOf(ended.filter((one) => one.userId === userId));
+      const end = { deviceIds, isByPerson: isByPerson({ origin, cause }) };
+      await this.lifecycles.sessionsEnded(manager, userId, end);
     }
     const events = ended.flatMap(({ userId, sessionId, deviceId }) =>
       toAuditFacts({ userId, origin, cause }, providers.get(userId), [{ sessionId, deviceId }]),
@@ -325,6 +330,15 @@ function toAuditFacts(
     ...session,
     reason: reason ?? cause ?? byOther(origin, { userId, ...session }),
   }));
+}
+
+function devicesOf(ended: readonly Ended[]): string[] {
+  return [...new Set(ended.flatMap(({ deviceId }) => deviceId ?? []))];
+}
+
+/** See SessionsEnd: who ends a session by its token has no session as the caller. */
+function isByPerson({ origin: { actor, session }, cause }: Pick<Circumstances, 'origin' | 'cause'>): boolean {
+  return cause === undefined && (actor.type !== 'user' || session !== undefined);
 }
 
 /** Names the device of a user who has ended a session of another device, or the session if it has none. */

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../platform/config/settings/settings.js';
 import { Clock } from '../platform/database/clock.js';
 import { Events } from '../platform/events.js';
+import { ProviderKeys } from './keys/provider-keys.js';
 import { ProviderHttp } from './transport/provider-http.js';
 import { builtInAdapters, ProviderRegistry } from './provider.registry.js';
 import { ProvidersController } from './providers.controller.js';
@@ -10,6 +11,7 @@ import { ProvidersController } from './providers.controller.js';
   controllers: [ProvidersController],
   providers: [
     ProviderHttp,
+    ProviderKeys,
     {
       provide: ProviderRegistry,
       inject: [SETTINGS, ProviderHttp, Events, Clock],
@@ -17,6 +19,6 @@ import { ProvidersController } from './providers.controller.js';
         ProviderRegistry.load(settings, builtInAdapters(http), events, clock),
     },
   ],
-  exports: [ProviderHttp, ProviderRegistry],
+  exports: [ProviderHttp, ProviderKeys, ProviderRegistry],
 })
 export class ProviderModule {}

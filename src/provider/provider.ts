@@ -156,6 +156,28 @@ export class Provider {
     return this.ask('refresh', work, this.deadlineMs, [refreshToken], false);
   }
 
+  /**
+   * Reads the identity in claims that the provider has signed, as in those of an ID token at a sign-in.
+   * @param claims verified
+   * @throws OAuthError `invalid_grant` if the authentication does not meet `authorize_params`; another one
+   *   without a usable user id
+   */
+  async identityIn(claims: Claims & { readonly sub: string }): Promise<Identity> {
+    const { adapter } = this;
+    if (!(adapter instanceof OidcAdapter)) throw new Error('only the adapter oidc has signed claims');
+    const settings = this.current();
+    const signal = AbortSignal.timeout(this.deadlineMs);
+    const { sub: subject, auth_time, acr, amr, session_expiry } = claims;
+    const signed = { subject, auth_time, acr, amr, session_expiry } as Partial<ProviderIdentity>;
+    const read = { ...(await adapter.identityOf(settings, claims, { signal })), ...signed };
+    const identity = this.toIdentity(settings, read);
+    const names = settings.keeps ? namesAt(identity, claims, settings.keeps) : identity.names;
+    const { required } = splitRequired(withRequired(undefined, {}, settings.options));
+    return authenticated({ ...identity, names }, required, settings, this.clock.now() / 1000, (line) =>
+      codeLogger.warn(line),
+    );
+  }
+
   private toIdentity(settings: ProviderSettings, answer: ProviderIdentity): Identity {
     const { name, variables } = settings;
     const warn = (line: string, id: string): void =>

@@ -22,6 +22,7 @@ import { Session } from './sessions/session.entity.js';
 import { RecentEnds } from './sessions/recent-ends.js';
 import { SessionService } from './sessions/session.service.js';
 import { SessionStore } from './sessions/session.store.js';
+import { SessionTokens } from './access-tokens/session-tokens.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
 import { replaceable } from '../platform/database/replaceable.js';
 import { UserModule } from '../user/user.module.js';
@@ -47,6 +48,7 @@ import { RefreshStore } from './refresh/refresh.store.js';
     RecentEnds,
     ServiceKeys,
     SessionService,
+    SessionTokens,
     TokenInspector,
     RefreshService,
     replaceable(RefreshStore),
@@ -66,6 +68,7 @@ import { RefreshStore } from './refresh/refresh.store.js';
     RecentEnds,
     SessionService,
     SessionStore,
+    SessionTokens,
     TokenInspector,
     RefreshService,
     Totals,

@@ -21,6 +21,12 @@ export async function lockUser(
   return user?.provider;
 }
 
+/** Locks a user as `lockUser` does. @returns null without such a user @public */
+export function lockWholeUser(manager: EntityManager, userId: string): Promise<User | null> {
+  const where = { userId, removedAt: IsNull() };
+  return manager.findOne(User, { where, lock: { mode: 'for_no_key_update' } });
+}
+
 /** During a removal, `lock` waits. These locks wait neither for each other nor for sign-ins. */
 export class StoredUserLocks extends UserLocks {
   /** @param most users of one statement: a distributed database locks rows of one node only */

@@ -24,6 +24,14 @@ export interface DeviceKey {
 /** What features say of a device of a user. Each feature declares its members, as in UserStates. */
 export interface DeviceStates {}
 
+/** How sessions of a user have ended. */
+export interface SessionsEnd {
+  /** Their devices. */
+  readonly deviceIds: readonly string[];
+  /** The user has ended them, or the support: no rule, and no client by its token. */
+  readonly isByPerson: boolean;
+}
+
 /** Right of a service key that a user can have. */
 export type UserRight = 'users' | 'support';
 
@@ -33,7 +41,7 @@ export type UserRight = 'users' | 'support';
  */
 export interface UserLifecycle {
   /** Sessions of the user have ended. */
-  sessionsEnded?(manager: EntityManager, userId: string): Promise<void>;
+  sessionsEnded?(manager: EntityManager, userId: string, end: SessionsEnd): Promise<void>;
   /**
    * The user is being removed, or was removed and may sign in again.
    * @returns true: sign-ins of a removed user must stay refused
@@ -41,8 +49,8 @@ export interface UserLifecycle {
   removed?(manager: EntityManager, userId: string): Promise<boolean | void>;
   /** @returns what the feature says of some devices of the user, by device */
   describeDevices?(userId: string, deviceIds: readonly string[]): Promise<ReadonlyMap<string, DeviceStates>>;
-  /** A device of the user is removed. */
-  deviceRemoved?(manager: EntityManager, device: DeviceKey): Promise<void>;
+  /** A device of the user is removed. @param isByPerson absent: it was one too many */
+  deviceRemoved?(manager: EntityManager, device: DeviceKey, isByPerson?: boolean): Promise<void>;
   /** Somebody lets the user sign in. @returns true: the feature had refused that */
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
@@ -72,8 +80,8 @@ export class UserLifecycles implements OnModuleInit {
     this.all = decorated<void, UserLifecycle>(this.discovery, UserLifecycle).map(({ instance }) => instance);
   }
 
-  async sessionsEnded(manager: EntityManager, userId: string): Promise<void> {
-    for (const one of this.all) await one.sessionsEnded?.(manager, userId);
+  async sessionsEnded(manager: EntityManager, userId: string, end: SessionsEnd): Promise<void> {
+    for (const one of this.all) await one.sessionsEnded?.(manager, userId, end);
   }
 
   /** @returns whether sign-ins must stay refused */
@@ -96,8 +104,8 @@ export class UserLifecycles implements OnModuleInit {
     return states;
   }
 
-  async deviceRemoved(manager: EntityManager, device: DeviceKey): Promise<void> {
-    for (const one of this.all) await one.deviceRemoved?.(manager, device);
+  async deviceRemoved(manager: EntityManager, device: DeviceKey, isByPerson?: boolean): Promise<void> {
+    for (const one of this.all) await one.deviceRemoved?.(manager, device, isByPerson);
   }
 
   /** @returns whether a feature had refused sign-ins */

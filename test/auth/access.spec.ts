@@ -95,6 +95,8 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'GET /devices': 'user',
   'PATCH /devices/:device_id': 'user',
   'DELETE /devices/:device_id': 'user',
+  'GET /devices/refused': 'user',
+  'POST /devices/:device_id/allow': 'user',
   'POST /sign-out': 'user',
   'GET /users': 'support',
   'POST /users': 'users',
@@ -150,6 +152,7 @@ describe('who may call what', () => {
     PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
     PROVIDERS_CORP_CLIENT_ID: 'latchkey',
     PROVIDERS_CORP_SIGNALS: 'on',
+    PROVIDERS_CORP_ID_JAG: 'on',
     PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
     SERVICE_KEYS: [SERVICE_KEY, ...RIGHTS.map((right) => `${right}:${keyOf(right)}`)].join(),
   }));

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { EXAMPLE } from '../../openapi/examples.js';
 import { agentsFile } from '../agents/agent.js';
 import { document, routes, tokenOf, type Route } from './document.js';
+import { query as queryDatabase } from '../support/database.js';
 import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
@@ -51,6 +52,9 @@ describe('every example of the document', () => {
       ...provider.env('STUB'),
       ...provider.env('MOCK'),
       ...provider.env('CORP'),
+      ...provider.env('OPENID'),
+      PROVIDERS_OPENID_ADAPTER: 'oidc',
+      PROVIDERS_OPENID_ID_JAG: 'on',
       PROVIDERS_CORP_SCIM_TOKEN: 'a-token-of-the-directory-with-enough-characters',
       SERVICE_KEYS: SERVICE_KEY,
     }),
@@ -74,6 +78,13 @@ describe('every example of the document', () => {
       body: new URLSearchParams({ client_id: 'my-cli' }),
     });
     const asked: unknown = await begun.json();
+    await queryDatabase(
+      service.databaseUrl,
+      `INSERT INTO agent_devices (user_id, device_id, session_id, client_id, client_name, resource, scope,
+         authentication, provider, refused_at, allowed_at, ends_at)
+       VALUES ($1, $2, $1, 'a', 'A', 'r', 's', '{}', 'openid', now(), now(), now())`,
+      [tokens.user_id, EXAMPLE.deviceId],
+    );
     const values: [string, string][] = [
       [EXAMPLE.state, state],
       [EXAMPLE.testState, test.state],

@@ -29,6 +29,7 @@ describe('the description of the interface', () => {
       PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',
       PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
+      PROVIDERS_CORP_ID_JAG: 'on',
       PROVIDERS_CORP_SCIM_TOKEN: 'a-token-of-the-directory-with-enough-characters',
     }),
   );

@@ -30,6 +30,8 @@ export interface Agent {
   /** What it may do there, separated by spaces. */
   readonly scope: string;
   readonly allowed_at: string;
+  /** Name of the provider that has allowed it in place of the user; absent: the user has. */
+  readonly allowed_by?: string;
 }
 
 /** A browser, an application or a program in which the user has signed in. Times are RFC 3339. */

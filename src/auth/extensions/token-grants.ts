@@ -5,10 +5,11 @@ import { decorated, type Decorated } from '../../platform/decorated.js';
 import type { DpopCall } from '../../token/dpop/dpop-proofs.js';
 import type { DelegatedTokens, IssuedTokens } from '../token.dto.js';
 
-/** A grant, and the path of its first step, for the metadata of the service (RFC 8414 §2). */
+/** A grant, for the metadata of the service (RFC 8414 §2). */
 export interface GrantMetadata {
   readonly grantType: string;
-  readonly endpoint: string;
+  /** Path of its first step, if that is at this service. */
+  readonly endpoint?: string;
 }
 
 /** Request of a grant, besides its parameters. */

@@ -3,6 +3,7 @@ import { text } from '../../platform/config/settings/parsers.js';
 import { settingRows, type SettingValues } from '../../platform/config/settings/setting-row.js';
 import type { Settings } from '../../platform/config/settings/settings.js';
 import type { AgentsFile } from './file/agents-file.js';
+import { idJagIssuers, providerKeys } from './id-jag/id-jag.settings.js';
 
 const settings = settingRows({
   agentsFile: {
@@ -33,11 +34,16 @@ function warningsOf({ trust }: AgentsFile): readonly string[] {
 export const agents: Feature = {
   name: 'agents',
   settings,
+  providerKeys,
+  ofProvider: (source) => (source.read(providerKeys, 'id_jag') ? { idJag: true } : {}),
   auditNames: ['agent_allowed', 'agent_refused'],
   isOn: ({ agentsFile }) => agentsFile !== undefined,
-  module: async () => ({ module: (await import('./agents.module.js')).AgentsModule }),
-  documented: { AGENTS_FILE: 'agents.json' },
-  check: async (all) => warningsOf((await import('./file/agents-file.js')).readAgentsFile(all)),
+  module: async (all) => (await import('./agents.module.js')).AgentsModule.forRoot(all),
+  documented: { AGENTS_FILE: 'agents.json', PROVIDERS_NAME_ID_JAG: 'on' },
+  check: async (all) => {
+    idJagIssuers(all);
+    return warningsOf((await import('./file/agents-file.js')).readAgentsFile(all));
+  },
   redirectUris: (all) =>
     all.agentsFile === undefined ? [] : [{ uri: agentCallback(all), isRegistered: false }],
   entities: async () => ({

@@ -13,7 +13,7 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { programDeviceId } from '../../../platform/http/parameters/uuid.js';
 import { isSameButPort } from '../../../provider/redirect-uris.js';
 import { AgentClients, type AgentClient } from '../clients/agent-clients.js';
-import { AgentsFile, UNCOUNTED_SCOPES, type AgentResource } from '../file/agents-file.js';
+import { AgentsFile, grantedScopes, type AgentResource } from '../file/agents-file.js';
 import { AgentRequests } from './agent-request.store.js';
 import type { AgentAuthorizeDto } from './authorize.dto.js';
 import type { BrowserSecret } from './browser-cookie.js';
@@ -101,12 +101,9 @@ function readChallenge(request: AgentAuthorizeDto, refuse: Refuse): string {
   throw refuse('invalid_request', 'code_challenge with code_challenge_method=S256 is required');
 }
 
-/** Unknown scopes are left out; scopes of OpenID Connect count as not sent. */
-function readScope({ scope = '' }: AgentAuthorizeDto, resource: AgentResource, refuse: Refuse): string[] {
-  const sent = new Set(scope.split(' ').filter((one) => one !== '' && !UNCOUNTED_SCOPES.has(one)));
-  const known =
-    sent.size === 0 ? resource.defaultScopes : [...sent].filter((one) => resource.scopes.has(one));
-  if (known.length > 0) return [...known];
+function readScope({ scope }: AgentAuthorizeDto, resource: AgentResource, refuse: Refuse): readonly string[] {
+  const known = grantedScopes(scope, resource);
+  if (known.length > 0) return known;
   throw refuse('invalid_scope', 'the resource has none of these scopes');
 }
 

@@ -8,7 +8,7 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { percentDecoded, readBasic } from '../../../platform/http/basic-credentials.js';
 import { AgentsFile } from '../file/agents-file.js';
 import { ClientDocuments } from './client-documents.js';
-import { UsedAssertion } from './used-assertion.entity.js';
+import { useOnce } from './used-assertions.js';
 
 /** RFC 7523 §2.2. */
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -96,27 +96,8 @@ export class ClientAuthentication {
       throw refused();
     const payload = await this.verify(clientId, assertion, await this.keysOf(clientId, stored));
     const { jti, exp } = payload;
-    if (!(await this.useOnce(`client ${clientId}`, jti!, exp!))) throw refused();
-  }
-
-  /**
-   * Uses the `jti` of an assertion up.
-   * @param expiry seconds since the epoch
-   * @returns false if it was used before
-   */
-  private async useOnce(owner: string, jti: string, expiry: number): Promise<boolean> {
-    const row = {
-      idHash: hash('sha256', `${owner}\0${jti}`, 'buffer'),
-      expiresAt: new Date((expiry + 2 * TOLERANCE) * 1000),
-    };
-    const insert = this.dataSource.manager
-      .createQueryBuilder()
-      .insert()
-      .into(UsedAssertion)
-      .values(row)
-      .orIgnore();
-    const { raw } = await insert.returning('expires_at').execute();
-    return (raw as unknown[]).length === 1;
+    const isNew = await useOnce(this.dataSource.manager, `client ${clientId}\0${jti!}`, exp!);
+    if (!isNew) throw refused();
   }
 
   private checkSecret(clientId: string, params: ClientParameters, authorization?: string): void {

@@ -11,6 +11,8 @@ declare module '../../../user/user-lifecycle.js' {
       readonly resource: string;
       readonly scope: string;
       readonly allowed_at: Date;
+      /** Absent: the user. */
+      readonly allowed_by?: string;
     };
   }
 }
@@ -48,6 +50,17 @@ export class AgentDevice {
   /** How the program authenticated at the consent, which holds for the session. */
   @Column('jsonb')
   authentication!: StoredAuthentication;
+
+  /** Provider that has allowed it; null: the user has. */
+  @Column('text', { nullable: true })
+  provider!: string | null;
+
+  /**
+   * When a person has ended what the provider has allowed: it stays away, also after the removal of the
+   * device; null: it may come back.
+   */
+  @Column('timestamptz', { name: 'refused_at', nullable: true })
+  refusedAt!: Date | null;
 
   @Column('timestamptz', { name: 'allowed_at' })
   allowedAt!: Date;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, type EntityManager, type SelectQueryBuilder } from 'typeorm';
-import { UserLifecycle, type DeviceKey, type DeviceStates } from '../../../extensions.js';
+import { DataSource, In, IsNull, Not, type EntityManager, type SelectQueryBuilder } from 'typeorm';
+import { UserLifecycle, type DeviceKey, type DeviceStates, type SessionsEnd } from '../../../extensions.js';
 import type { SessionIds } from '../../../platform/events.js';
 import { isOfProgram } from '../../../platform/http/parameters/uuid.js';
 import { hasSessionOf, type SessionKey } from '../../../token/sessions/session.store.js';
@@ -25,6 +25,7 @@ export interface ProgramCount {
 const PAGE = 10_000;
 /** Programs of a list, each with one API. */
 const MOST_LISTED = 500;
+const MOST_REFUSED = 100;
 
 /** Condition on a row of `agent_devices`: its session is live. */
 const LIVES = `ends_at > now() AND ${hasSessionOf('agent_devices')}`;
@@ -44,12 +45,16 @@ export class AgentDevices implements UserLifecycle {
     if (ofPrograms.length === 0) return new Map();
     const found = await this.dataSource.manager.findBy(AgentDevice, { userId, deviceId: In(ofPrograms) });
     return new Map(
-      found.map(({ deviceId, clientId, clientName, resource, scope, allowedAt }) => [
-        deviceId,
-        {
-          agent: { client_id: clientId, client_name: clientName, resource, scope, allowed_at: allowedAt },
-        },
-      ]),
+      found.map(({ deviceId, clientId, clientName, resource, scope, allowedAt, provider }) => {
+        const agent = {
+          client_id: clientId,
+          client_name: clientName,
+          resource,
+          scope,
+          allowed_at: allowedAt,
+        };
+        return [deviceId, { agent: { ...agent, ...(provider !== null && { allowed_by: provider }) } }];
+      }),
     );
   }
 
@@ -62,12 +67,38 @@ export class AgentDevices implements UserLifecycle {
     return this.dataSource.manager.findOneBy(AgentDevice, { userId, deviceId, sessionId });
   }
 
-  /** Stores a program with its new session, for a user whom the caller has locked. @returns the one before */
-  async replace(manager: EntityManager, device: AgentDevice): Promise<AgentDevice | null> {
-    const { userId, deviceId } = device;
-    const before = await manager.findOneBy(AgentDevice, { userId, deviceId });
+  find(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<AgentDevice | null> {
+    return manager.findOneBy(AgentDevice, { userId, deviceId });
+  }
+
+  /** Whether the device of a user has a live session. */
+  isLive(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<boolean> {
+    const query = manager.createQueryBuilder(AgentDevice, 'agent_devices').where({ userId, deviceId });
+    return query.andWhere(LIVES).getExists();
+  }
+
+  /** Stores a program with its session, for a user whom the caller has locked. */
+  async replace(manager: EntityManager, device: AgentDevice): Promise<void> {
     await manager.upsert(AgentDevice, device, ['userId', 'deviceId']);
-    return before;
+  }
+
+  /** Finds the programs of a user that must stay away, the latest end first. */
+  async findRefused(userId: string) {
+    const found = await this.dataSource.manager.find(AgentDevice, {
+      where: { userId, refusedAt: Not(IsNull()) },
+      order: { refusedAt: 'DESC', deviceId: 'ASC' },
+      take: MOST_REFUSED,
+    });
+    return found.map(({ deviceId, clientId, clientName, resource, refusedAt }) => {
+      const program = { device_id: deviceId, client_id: clientId, client_name: clientName };
+      return { ...program, resource, refused_at: refusedAt! };
+    });
+  }
+
+  /** @returns false if the program need not stay away */
+  async allowAgain(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<boolean> {
+    const refused = { userId, deviceId, refusedAt: Not(IsNull()) };
+    return (await manager.update(AgentDevice, refused, { refusedAt: null })).affected === 1;
   }
 
   /** Finds which programs have live sessions, with what at which API; each combination once. */
@@ -108,8 +139,22 @@ export class AgentDevices implements UserLifecycle {
       .getRawMany<ProgramCount>();
   }
 
-  async deviceRemoved(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<void> {
-    await manager.delete(AgentDevice, { userId, deviceId });
+  /** What a person ends stays away, although its provider allows it. */
+  async sessionsEnded(manager: EntityManager, userId: string, end: SessionsEnd): Promise<void> {
+    const ofPrograms = end.deviceIds.filter(isOfProgram);
+    if (end.isByPerson && ofPrograms.length > 0) await this.refuse(manager, userId, ofPrograms);
+  }
+
+  async deviceRemoved(manager: EntityManager, device: DeviceKey, isByPerson = false): Promise<void> {
+    const { userId, deviceId } = device;
+    if (!isOfProgram(deviceId)) return;
+    if (isByPerson) await this.refuse(manager, userId, [deviceId]);
+    await manager.delete(AgentDevice, { userId, deviceId, refusedAt: IsNull() });
+  }
+
+  private async refuse(manager: EntityManager, userId: string, deviceIds: readonly string[]): Promise<void> {
+    const where = { userId, deviceId: In(deviceIds), provider: Not(IsNull()), refusedAt: IsNull() };
+    await manager.update(AgentDevice, where, { refusedAt: () => 'now()' });
   }
 
   private query(): SelectQueryBuilder<AgentDevice> {

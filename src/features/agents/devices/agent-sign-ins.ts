@@ -13,12 +13,12 @@ const MOST_AGENTS = 50;
 
 declare module '../../../provider/identity/identity.js' {
   interface IdentityFacts {
-    /** The sign-in is the user's consent to a program. */
+    /** The sign-in lets a program act for the user: by consent, or as the provider says. */
     readonly agent?: Omit<AgentDevice, 'userId' | 'sessionId'>;
   }
 }
 
-/** After a consent: the session is that of a device, in place of the former one. */
+/** The session of a program is that of a device, in place of the former one. */
 @Injectable()
 @SignInStep({ after: 'limit' })
 export class AgentSignIns implements SignInStep {
@@ -34,22 +34,31 @@ export class AgentSignIns implements SignInStep {
     if (!agent) return;
     const { userId, sessionId } = session;
     const { deviceId, clientId, clientName, resource, scope } = agent;
-    const byUser: Origin = { ...origin, actor: { type: 'user', name: userId } };
-    const before = await this.history.transactionOf(userId, async ({ manager, append }) => {
+    const isOfProvider = agent.provider !== null;
+    const actor = isOfProvider
+      ? ({ type: 'provider', name: provider } as const)
+      : ({ type: 'user', name: userId } as const);
+    const by: Origin = { ...origin, actor };
+    const superfluous = await this.history.transactionOf(userId, async ({ manager, append }) => {
       await lockUser(manager, userId); // of two consents, each replaces the session of the one before
-      const replaced = await this.devices.replace(manager, { ...agent, userId, sessionId });
+      const before = await this.devices.find(manager, { userId, deviceId });
+      if (isOfProvider && before) {
+        // Another exchange was faster, and shares its session; or a person has just ended the program.
+        if (before.refusedAt || (await this.devices.isLive(manager, before))) return sessionId;
+      }
+      await this.devices.replace(manager, { ...agent, userId, sessionId });
       const facts = { device_id: deviceId, client_name: clientName, resource, scope };
       await append('agent.allowed', [[userId, facts]]);
       const reason = `${clientName} (${clientId}) for ${resource}: ${scope}`;
       const { providerUserId } = identity;
       await this.audit.write(manager, [
-        { event: 'agent_allowed', ...session, provider, providerUserId, reason, origin: byUser },
+        { event: 'agent_allowed', ...session, provider, providerUserId, reason, origin: by },
       ]);
-      return replaced;
+      return isOfProvider ? undefined : before?.sessionId;
     });
-    if (before) {
-      const former = { ...session, sessionId: before.sessionId };
-      await this.signOuts.signOut('session', former, byUser, { cause: 'replaced' });
+    if (superfluous !== undefined) {
+      const former = { ...session, sessionId: superfluous };
+      await this.signOuts.signOut('session', former, by, { cause: 'replaced' });
     }
     const bySystem: Origin = { ...origin, actor: { type: 'system', name: 'agents' } };
     await this.signOuts.endExcess(session, MOST_AGENTS, bySystem);

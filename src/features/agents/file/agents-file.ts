@@ -78,6 +78,16 @@ export class AgentsFile {
   }
 }
 
+/**
+ * Returns the scopes that a request is for: unknown ones are left out, and those of OpenID Connect count as
+ * not sent.
+ * @param scope separated by spaces
+ */
+export function grantedScopes(scope = '', { scopes, defaultScopes }: AgentResource): readonly string[] {
+  const sent = new Set(scope.split(' ').filter((one) => one !== '' && !UNCOUNTED_SCOPES.has(one)));
+  return sent.size === 0 ? defaultScopes : [...sent].filter((one) => scopes.has(one));
+}
+
 type Used = Pick<Settings, 'agentsFile' | 'publicUrl' | 'refreshTokenTtl' | 'production'>;
 
 /** @throws InvalidSettings with a line for each error, which names the member */

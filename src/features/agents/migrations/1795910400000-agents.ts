@@ -44,6 +44,8 @@ export class Agents1795910400000 implements MigrationInterface {
         resource text NOT NULL,
         scope text NOT NULL,
         authentication jsonb NOT NULL,
+        provider text,
+        refused_at timestamptz,
         allowed_at timestamptz NOT NULL,
         ends_at timestamptz NOT NULL,
         PRIMARY KEY (user_id, device_id)

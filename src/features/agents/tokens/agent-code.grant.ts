@@ -55,7 +55,8 @@ export class AgentCodeGrant implements TokenGrant<AgentCodeDto> {
     const ttl = isRefreshed ? this.file.sessionTtl : this.settings.accessTokenTtl;
     const now = this.clock.now();
     const { audience: resource, scope } = delegation;
-    const facts = { deviceId, clientId, clientName, authentication, resource, scope };
+    const named = { deviceId, clientId, clientName, authentication, resource, scope };
+    const facts = { ...named, provider: null, refusedAt: null };
     const times = { allowedAt: new Date(now), endsAt: new Date(now + ttl * 1000) };
     const verified = this.requests.verifiedOf(request);
     await this.refusals.watch({ origin, userId: request.userId!, provider: verified.provider }, () =>
@@ -121,7 +122,7 @@ export function requireClientId(params: AgentTokenDto, authorization?: string): 
 /** @throws OAuthError `invalid_target` */
 export function requireSameResource(sent: string, granted: string): void {
   if (normalizeResource(sent) === normalizeResource(granted)) return;
-  throw new OAuthError('invalid_target', 'resource differs from the one of the authorization request');
+  throw new OAuthError('invalid_target', 'resource differs from the granted one');
 }
 
 function unknownCode(): OAuthError {
@@ -129,7 +130,10 @@ function unknownCode(): OAuthError {
 }
 
 /** The token says when the user authenticated, and not how. */
-function withFacts(verified: Verified, agent: NonNullable<Verified['identity']['facts']['agent']>): Verified {
+export function withFacts(
+  verified: Verified,
+  agent: NonNullable<Verified['identity']['facts']['agent']>,
+): Verified {
   const { identity } = verified;
   return {
     ...verified,

@@ -3,9 +3,9 @@ import { SignInStep, type SignedIn, type Verified } from '../../../extensions.js
 import { systemOrigin } from '../../../audit/audit-event.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { knownIdentity } from '../../../auth/sign-in/known-identity.js';
 import type { Identity } from '../../../provider/identity/identity.js';
 import { SessionStore, type SessionKey } from '../../../token/sessions/session.store.js';
-import { claimsOfProvider } from '../../../user/last-identity.js';
 import { UserStore } from '../../../user/user.store.js';
 
 declare module '../../../provider/identity/identity.js' {
@@ -55,33 +55,14 @@ export class ApprovedSessions implements SignInStep {
       this.users.find(key.userId),
     ]);
     if (!session || !isLive || !user) throw approverEnded();
-    const { provider, providerUserId, username, avatarUrl } = user;
-    const {
-      subject = null,
-      email = null,
-      isEmailVerified = false,
-      hostedDomain,
-      names = {},
-    } = user.identity ?? {};
-    const claims = claimsOfProvider(user); // the steps lay others over; `allow` does not read those
+    const { provider } = user;
     const identity: Identity = {
-      providerUserId,
-      username,
-      email,
-      avatarUrl,
-      subject,
-      session: null, // see `restsOn`
+      ...knownIdentity(user), // its session at the provider: see `restsOn`
       authTime: session.authTime && session.authTime.getTime() / 1000,
       acr,
       amr,
-      idToken: null,
-      refreshToken: null,
       sessionExpiry: Math.floor(session.expiresAt.getTime() / 1000),
-      names,
-      claims,
-      overlay: {},
-      proof: { isEmailVerified, hostedDomain, claims },
-      facts: { approvedBy: key.sessionId }, // the steps find the others again
+      facts: { approvedBy: key.sessionId },
     };
     const begunAt = session.createdAt.getTime();
     return { provider, identity, requestedAt: approvedAt, begunAt, restsOn: session };

@@ -6,7 +6,7 @@ import { RateLimits } from '../../../platform/http/rate-limit.js';
 import { hashIfNamed, hashOfName } from '../../../token/sessions/recent-ends.js';
 import { TooManyUsers, usersAtProvider } from '../../../token/sessions/session.store.js';
 import { ProviderTokens } from '../verify/provider-tokens.js';
-import { countBadToken } from '../verify/remote-keys.js';
+import { countBadToken } from '../../../provider/keys/remote-keys.js';
 import { ProviderEnds } from './provider-ends.js';
 
 const OPTIONS = { cause: 'provider_ended', until: null } as const;

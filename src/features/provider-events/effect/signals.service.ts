@@ -9,7 +9,7 @@ import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { hashOfName } from '../../../token/sessions/recent-ends.js';
 import { endsSessions } from '../event-types.js';
 import { ProviderTokens } from '../verify/provider-tokens.js';
-import { countBadToken } from '../verify/remote-keys.js';
+import { countBadToken } from '../../../provider/keys/remote-keys.js';
 import type { SecurityEvents, Signal } from '../verify/set-claims.js';
 import { OtherSubject, type Subject } from '../verify/subject.js';
 import { AccountStates, REMEMBERED_DAYS } from './account-states.store.js';

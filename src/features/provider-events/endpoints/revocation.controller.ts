@@ -8,7 +8,7 @@ import { isObject } from '../../../platform/http/parameters/json.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
 import { Revocation } from '../effect/revocation.service.js';
 import { ProviderTokens } from '../verify/provider-tokens.js';
-import { countBadToken } from '../verify/remote-keys.js';
+import { countBadToken } from '../../../provider/keys/remote-keys.js';
 
 const reader = new BodyReader({ kibibytes: 20, values: 250, mayBeCompressed: false }, ['application/json']);
 

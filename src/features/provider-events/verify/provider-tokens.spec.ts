@@ -9,6 +9,7 @@ import type { Clock } from '../../../platform/database/clock.js';
 import type { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { Events } from '../../../platform/events.js';
 import { OidcAdapter } from '../../../provider/adapters/oidc.adapter.js';
+import { ProviderKeys } from '../../../provider/keys/provider-keys.js';
 import { ProviderHttp } from '../../../provider/transport/provider-http.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { type Logout, ProviderTokens } from './provider-tokens.js';
@@ -45,7 +46,10 @@ describe('logout tokens', () => {
       new Events(),
     );
     const clock = { now: () => Date.now() + ahead * 1000 } as Clock;
-    makeTokens = () => new ProviderTokens(registry, new SignerKeys(registry, http), clock, settings);
+    makeTokens = () => {
+      const signers = new SignerKeys(registry, new ProviderKeys(http), http);
+      return new ProviderTokens(registry, signers, clock, settings);
+    };
     tokens = makeTokens();
   });
   afterEach(() => http.onApplicationShutdown());

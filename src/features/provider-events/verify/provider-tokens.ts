@@ -6,7 +6,7 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { isName } from '../../../provider/identity/identity.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { invalidToken } from '../../../token/access-tokens/access-token.verifier.js';
-import { BadToken, issuerIn } from './remote-keys.js';
+import { BadToken, issuerIn } from '../../../provider/keys/remote-keys.js';
 import { readSet, SET_TOLERANCE_S, SetError, type SecurityEvents, type SetErrorCode } from './set-claims.js';
 import { SignerKeys } from './signer-keys.js';
 import { namesOf } from './transmitter.js';

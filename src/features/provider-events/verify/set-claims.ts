@@ -3,7 +3,7 @@ import { isObject } from '../../../platform/http/parameters/json.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { isName } from '../../../provider/identity/identity.js';
 import { eventName, type EventName } from '../event-types.js';
-import { withoutNulls } from './remote-keys.js';
+import { withoutNulls } from '../../../provider/keys/remote-keys.js';
 import { OtherSubject, readSubject, type Names, type Subject } from './subject.js';
 
 type Members = Readonly<Record<string, unknown>>;

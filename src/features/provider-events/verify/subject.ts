@@ -1,6 +1,6 @@
 import { isObject } from '../../../platform/http/parameters/json.js';
 import { isName } from '../../../provider/identity/identity.js';
-import { withoutNulls } from './remote-keys.js';
+import { withoutNulls } from '../../../provider/keys/remote-keys.js';
 
 /** Whom a signal is about. */
 export interface Subject {

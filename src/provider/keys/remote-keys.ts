@@ -11,8 +11,8 @@ import {
   type JSONWebKeySet,
   type JWTPayload,
 } from 'jose';
-import { OAuthError, type ErrorCode } from '../../../platform/errors/oauth-error.js';
-import type { RateLimits } from '../../../platform/http/rate-limit.js';
+import { OAuthError, type ErrorCode } from '../../platform/errors/oauth-error.js';
+import type { RateLimits } from '../../platform/http/rate-limit.js';
 
 const LIFE_MS = 300_000; // milliseconds for which keys are used; a withdrawn key is valid for as long
 /** Pause after a fetch for an unknown key, before the next one: anyone can make up tokens of unknown keys. */
@@ -137,12 +137,15 @@ function readClaims(token: string, { audience, now, tolerance }: TokenRules): JW
   return UnsecuredJWT.decode(plain, options).payload;
 }
 
-/** Returns an object without its members that are null: serializers write them for absent ones. */
+/**
+ * Returns an object without its members that are null: serializers write them for absent ones.
+ * @public
+ */
 export function withoutNulls(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }
 
-/** Returns the issuer that a token names, without a final slash; nothing is verified. */
+/** Returns the issuer that a token names, without a final slash; nothing is verified. @public */
 export function issuerIn(token: string): string | undefined {
   try {
     const { iss } = decodeJwt(token);
@@ -152,7 +155,10 @@ export function issuerIn(token: string): string | undefined {
   }
 }
 
-/** A token that is not valid. `about`: the claim, if one of them is the reason, or `signature` or `key`. */
+/**
+ * A token that is not valid. `about`: the claim, if one of them is the reason, or `signature` or `key`.
+ * @public
+ */
 export class BadToken extends Error {
   override readonly name = 'BadToken';
 
@@ -182,6 +188,7 @@ function withoutClaims(error: unknown): BadToken {
  * are never refused.
  * @param code of errors that mean a bad token
  * @returns a handler that throws the error again
+ * @public
  */
 export function countBadToken(limits: RateLimits, code: ErrorCode, address: string | undefined) {
   return async (error: unknown): Promise<never> => {
