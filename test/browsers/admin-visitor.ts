@@ -34,3 +34,15 @@ export async function expectAccessible(page: Page, view: string): Promise<void> 
   expect([view, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([view, 360]);
   await page.setViewportSize(size);
 }
+
+/** Writes pictures of the page in both colour schemes and two widths into the folder of `SHOTS`, if that is set. */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  const shots = process.env['SHOTS'];
+  for (const colorScheme of shots ? (['light', 'dark'] as const) : []) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [1200, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.screenshot({ path: `${shots}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+    }
+  }
+}

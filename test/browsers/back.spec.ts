@@ -1,18 +1,11 @@
 import request from 'supertest';
-import { type Profile, type Tab, find } from './browser.js';
+import { type Tab, find } from './browser.js';
 import { ENGINE } from './engines.js';
 import { waitFor } from './eventually.js';
-import { codes, DIALOG, ENTER, logIn, said, SERVICE_KEY, signedIn, World } from './world.js';
-import { use } from '../support/use.js';
+import { codes, DIALOG, ENTER, logIn, said, SERVICE_KEY, signedIn, useWorld } from './world.js';
 
 describe('a page that comes back from the cache of the browser', () => {
-  let profile: Profile;
-
-  const world = use(() => World.start());
-  beforeEach(async () => {
-    profile = await world.newProfile();
-  });
-  afterEach(() => world.leave());
+  const { world, profile } = useWorld();
 
   /** Goes to a page of another site and back. @param meanwhile runs in between @returns whether the page came from the cache */
   async function roundTrip(tab: Tab, meanwhile: () => Promise<unknown>): Promise<boolean> {

@@ -1,16 +1,8 @@
-import type { Profile } from './browser.js';
 import { waitFor } from './eventually.js';
-import { codes, signedIn, World } from './world.js';
-import { use } from '../support/use.js';
+import { codes, signedIn, useWorld } from './world.js';
 
 describe('the client binds a session to its browser', () => {
-  let profile: Profile;
-
-  const world = use(() => World.start());
-  beforeEach(async () => {
-    profile = await world.newProfile();
-  });
-  afterEach(() => world.leave());
+  const { world, profile } = useWorld();
 
   const FRESH = `latchkey.accessToken().then((token) => token.startsWith('eyJ'))`;
   /** Asks the store of keys. */

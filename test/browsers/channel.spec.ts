@@ -1,15 +1,13 @@
 import request from 'supertest';
-import type { Profile, Tab } from './browser.js';
+import type { Tab } from './browser.js';
 import { ENGINE } from './engines.js';
 import { waitFor } from './eventually.js';
-import { codes, SERVICE_KEY, World } from './world.js';
-import { use } from '../support/use.js';
+import { codes, SERVICE_KEY, useWorld } from './world.js';
 
 describe('the channel', () => {
-  let profile: Profile;
   let tab: Tab;
 
-  const world = use(() => World.start());
+  const { world, profile } = useWorld();
   const connect = (where: Tab): Promise<unknown> =>
     where.evaluate(`latchkey.connect().then((channel) => {
       window.channel = channel; window.notes = []; window.infos = [];
@@ -17,11 +15,9 @@ describe('the channel', () => {
       channel.on('ready', (info) => infos.push(info.recovered));
     })`);
   beforeEach(async () => {
-    profile = await world.newProfile();
     tab = await world.signIn(profile);
     await connect(tab);
   });
-  afterEach(() => world.leave());
 
   const push = async (data: number): Promise<unknown> =>
     request(world.app.service)

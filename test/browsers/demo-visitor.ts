@@ -7,6 +7,7 @@ import type {
   Page,
 } from 'playwright-core';
 import { launchChromium } from '../support/chromium.js';
+import { use, useEach } from '../support/use.js';
 
 /** Browsers on the demo page; each context is a device. Records errors and policy violations. */
 export class DemoVisitors {
@@ -41,6 +42,16 @@ export class DemoVisitors {
   close(): Promise<void> {
     return this.browser.close();
   }
+}
+
+/** Gives each test a page of a new device, and expects that nothing was wrong on any. */
+export function useVisitors(): { visitors: DemoVisitors; page: Page } {
+  const visitors = use(() => DemoVisitors.launch());
+  const page = useEach(
+    () => visitors.open(),
+    async () => expect(await visitors.leave()).toEqual([]),
+  );
+  return { visitors, page };
 }
 
 export const provider = (page: Page): FrameLocator => page.frameLocator('iframe');

@@ -1,17 +1,10 @@
-import { type Profile, type Tab, find, FRAME } from './browser.js';
+import { type Tab, find, FRAME } from './browser.js';
 import { ENGINE } from './engines.js';
 import { eventually, waitFor } from './eventually.js';
-import { CLOSE, DIALOG, ENTER, logIn, NEW_WINDOW, RETRY, said, signedIn, World } from './world.js';
-import { use } from '../support/use.js';
+import { CLOSE, DIALOG, ENTER, logIn, NEW_WINDOW, RETRY, said, signedIn, useWorld } from './world.js';
 
 describe('the client signs in', () => {
-  let profile: Profile;
-
-  const world = use(() => World.start());
-  beforeEach(async () => {
-    profile = await world.newProfile();
-  });
-  afterEach(() => world.leave());
+  const { world, profile } = useWorld();
 
   const open = (options: object = {}): Promise<Tab> => profile.open(world.address(options));
   const shows = (tab: Tab, css: string): Promise<boolean> => tab.evaluate(`${find({ css })} !== null`);

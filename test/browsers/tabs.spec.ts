@@ -1,17 +1,10 @@
 import request from 'supertest';
-import type { Profile, Tab } from './browser.js';
+import type { Tab } from './browser.js';
 import { waitFor } from './eventually.js';
-import { codes, signedIn, World } from './world.js';
-import { use } from '../support/use.js';
+import { codes, signedIn, useWorld } from './world.js';
 
 describe('the client keeps one session for all tabs', () => {
-  let profile: Profile;
-
-  const world = use(() => World.start());
-  beforeEach(async () => {
-    profile = await world.newProfile();
-  });
-  afterEach(() => world.leave());
+  const { world, profile } = useWorld();
 
   const open = (): Promise<Tab> => profile.open(world.address({ provider: 'stub' }));
   const refreshes = async (...tabs: Tab[]): Promise<number> => {

@@ -4,6 +4,7 @@ import { freePort } from '../support/free-port.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
+import { use, useEach } from '../support/use.js';
 import type { Browser, Profile, Tab, View } from './browser.js';
 import { launchEngine } from './engines.js';
 import { waitFor } from './eventually.js';
@@ -119,6 +120,16 @@ export class World {
       dispatchEvent(new StorageEvent('storage', { key: '${this.key}' })); // the tab that stores gets no event
     })()`);
   }
+}
+
+/** Starts a world, with an empty profile for each test. */
+export function useWorld(): { world: World; profile: Profile } {
+  const world = use(() => World.start());
+  const profile = useEach(
+    () => world.newProfile(),
+    () => world.leave(),
+  );
+  return { world, profile };
 }
 
 /** Fills the sample provider's form in. Enter rather than a click: a frame moves when it has loaded. */

@@ -1,32 +1,17 @@
-import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
 import { DIRECTORY_ENV, DirectoryClient } from '../../support/directory.js';
 import { signIn } from '../../support/sign-in.js';
 import { until } from '../../support/waiting.js';
 import { query } from '../../support/database.js';
-import { expectAccessible, goTo, signInAs } from '../admin-visitor.js';
-import { DemoVisitors } from '../demo-visitor.js';
-import { use, useService } from '../../support/use.js';
+import { expectAccessible, goTo, signInAs, takePictures } from '../admin-visitor.js';
+import { useVisitors } from '../demo-visitor.js';
+import { useService } from '../../support/use.js';
 
 /** A directory on the administration page (docs/administration.md#the-views). */
 inChromium('the administration page', () => {
-  let page: Page;
-
   const { provider, service } = useService(DIRECTORY_ENV);
-  const visitors = use(() => DemoVisitors.launch());
+  const { page } = useVisitors();
   beforeAll(() => provider.signInAtOnce());
-  beforeEach(async () => {
-    page = await visitors.open();
-  });
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
-
-  async function picture(name: string): Promise<void> {
-    const shots = process.env['SHOTS'];
-    for (const width of shots ? [1200, 360] : []) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.screenshot({ path: `${shots}/${name}-${width}.png`, fullPage: true });
-    }
-  }
 
   it('shows how the synchronisation goes, and what it says of a user', async () => {
     await signInAs(page, `${service.url}/admin`, 'Ada');
@@ -52,7 +37,7 @@ inChromium('the administration page', () => {
       /POST \/Users was refused with 409 uniqueness: (userName|externalId) is already in use/,
     );
     await expectAccessible(page, 'a directory');
-    await picture('admin-directory');
+    await takePictures(page, 'admin-directory');
 
     await page.getByRole('region', { name: 'stub' }).getByRole('button', { name: /^Test/ }).click();
     await page.getByText('The directory does not know this account.').waitFor();
@@ -66,6 +51,6 @@ inChromium('the administration page', () => {
     const profile = page.getByRole('region', { name: 'Profile' });
     await profile.getByText('Inactive, changed').waitFor();
     await expectAccessible(page, 'a user of a directory');
-    await picture('admin-directory-user');
+    await takePictures(page, 'admin-directory-user');
   });
 });

@@ -1,23 +1,18 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { CDPSession, Page } from 'playwright-core';
+import type { CDPSession } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
 import { startTestService } from '../../support/service.js';
 import { expectAccessible, signInAs } from '../admin-visitor.js';
-import { DemoVisitors } from '../demo-visitor.js';
+import { useVisitors } from '../demo-visitor.js';
 import { use } from '../../support/use.js';
 
 const SERVICE_KEY = 'k'.repeat(32);
 
 /** What the page shows before its views (docs/administration.md#turn-it-on). */
 inChromium('the administration page, to a person without a role', () => {
-  let page: Page;
-
   const service = use(() => startTestService({ SERVICE_KEYS: `users:${SERVICE_KEY}` }));
-  const visitors = use(() => DemoVisitors.launch());
-
-  beforeEach(async () => (page = await visitors.open()));
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
+  const { page } = useVisitors();
 
   const heading = (name: string) => page.getByRole('heading', { name, level: 1, exact: true });
   const button = (name: string) => page.getByRole('button', { name, exact: true });

@@ -1,42 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
 import { query } from '../../support/database.js';
 import { bearer, signIn } from '../../support/sign-in.js';
-import { expectAccessible, goTo, signInAs } from '../admin-visitor.js';
-import { DemoVisitors } from '../demo-visitor.js';
-import { use, useService } from '../../support/use.js';
+import { expectAccessible, goTo, signInAs, takePictures } from '../admin-visitor.js';
+import { useVisitors } from '../demo-visitor.js';
+import { useService } from '../../support/use.js';
 
 const SERVICE_KEY = 'k'.repeat(32);
 const RULE = 'email_domain=corp.example&claim:plan, claim:groups=staff';
 
 /** Who may sign in, and for how long, on the administration page (docs/administration.md#the-views). */
 inChromium('the administration page', () => {
-  let page: Page;
-
   const { provider, service } = useService({
     PROVIDERS_STUB_ALLOW: RULE,
     SESSION_IDLE_TTL: '1800',
     MAX_SESSIONS: '3',
     SERVICE_KEYS: SERVICE_KEY,
   });
-  const visitors = use(() => DemoVisitors.launch());
+  const { page } = useVisitors();
   beforeAll(() => provider.signInAtOnce());
-  beforeEach(async () => {
-    page = await visitors.open();
-  });
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
-
-  async function picture(name: string): Promise<void> {
-    const shots = process.env['SHOTS'];
-    for (const colorScheme of shots ? (['light', 'dark'] as const) : []) {
-      await page.emulateMedia({ colorScheme });
-      for (const width of [1200, 360]) {
-        await page.setViewportSize({ width, height: 800 });
-        await page.screenshot({ path: `${shots}/${name}-${colorScheme}-${width}.png`, fullPage: true });
-      }
-    }
-  }
 
   it('shows the rule of each provider, and the verdict of a test sign-in', async () => {
     await signInAs(page, `${service.url}/admin`, 'Ada');
@@ -54,10 +36,10 @@ inChromium('the administration page', () => {
     await test({ groups: ['guests'] }, 'This account may not sign in: no condition holds.');
     await stub.getByText('The first one fails at email_domain').waitFor();
     await expectAccessible(page, 'a refused test');
-    await picture('admin-refused');
+    await takePictures(page, 'admin-refused');
     await test({ groups: ['staff'] }, 'This account may sign in, by claim:groups=staff.');
     await expectAccessible(page, 'an admitted test');
-    await picture('admin-admitted');
+    await takePictures(page, 'admin-admitted');
   });
 
   it('shows when and why a session will end, and why one has ended', async () => {
@@ -91,12 +73,12 @@ inChromium('the administration page', () => {
     const audit = page.getByRole('region', { name: 'Audit' });
     await audit.getByText('The user signed in elsewhere, beyond the limit of sessions').waitFor();
     await expectAccessible(page, 'ends of sessions');
-    await picture('admin-ends');
+    await takePictures(page, 'admin-ends');
 
     const patch = { suspended: true };
     await bearer(service.url, SERVICE_KEY).patch(`/users/${userId}`, patch).expect(200);
     await page.reload();
     await audit.getByText('The user was suspended').first().waitFor();
-    await picture('admin-causes');
+    await takePictures(page, 'admin-causes');
   });
 });

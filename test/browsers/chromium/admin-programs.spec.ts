@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Page } from 'playwright-core';
 import { Agent, agentsFile, AGENTS, OTHER_API, type AgentTokens } from '../../agents/agent.js';
 import { inChromium } from '../../support/chromium.js';
 import { SERVICE_KEY, startTestService } from '../../support/service.js';
 import { bearer, claimsOf, signIn } from '../../support/sign-in.js';
-import { expectAccessible, signInAs } from '../admin-visitor.js';
-import { DemoVisitors } from '../demo-visitor.js';
+import { expectAccessible, signInAs, takePictures } from '../admin-visitor.js';
+import { useVisitors } from '../demo-visitor.js';
 import { use, useService } from '../../support/use.js';
 
 const AT_OTHER = { resource: OTHER_API };
 
 /** Programs of third parties on the administration page (docs/agents.md#how-it-ends). */
 inChromium('the administration page', () => {
-  let page: Page;
   let who: string;
 
   const { provider, service } = useService(() => ({
@@ -20,13 +18,9 @@ inChromium('the administration page', () => {
     AGENTS_FILE: agentsFile(),
   }));
   const plain = use(() => startTestService());
-  const visitors = use(() => DemoVisitors.launch());
+  const { page } = useVisitors();
   beforeAll(() => provider.signInAtOnce(() => who));
-  beforeEach(async () => {
-    page = await visitors.open();
-    page.setDefaultTimeout(20_000);
-  });
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
+  beforeEach(() => page.setDefaultTimeout(20_000));
 
   /** A program with a session. */
   const allow = async (client: (typeof AGENTS)[keyof typeof AGENTS], user = randomUUID(), more = {}) => {
@@ -45,14 +39,6 @@ inChromium('the administration page', () => {
     page.getByRole('button', { name: `End for all users ${program}`, exact: true });
   const dialog = () => page.getByRole('dialog');
   const said = (text: string): Promise<void> => page.getByRole('status').getByText(text).waitFor();
-  async function picture(name: string): Promise<void> {
-    const shots = process.env['SHOTS'];
-    for (const width of shots ? [1200, 360] : []) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.screenshot({ path: `${shots}/${name}-${width}.png`, fullPage: true });
-    }
-    await page.setViewportSize({ width: 1280, height: 720 });
-  }
 
   it('lists programs with their sessions, and ends one at one API for all users', async () => {
     const ended = [await allow(AGENTS.web), await allow(AGENTS.web)];
@@ -66,12 +52,12 @@ inChromium('the administration page', () => {
       'Web Agentweb-agentother.example1',
     ]);
     await expectAccessible(page, 'programs');
-    await picture('admin-programs');
+    await takePictures(page, 'admin-programs');
 
     await endButton('Web Agent at api.example/mcp').click();
     await dialog().getByText('2 sessions of Web Agent at api.example/mcp end at once.').waitFor();
     await expectAccessible(page, 'the end of a program');
-    await picture('admin-end-program');
+    await takePictures(page, 'admin-end-program');
     await page.keyboard.press('Escape');
     expect(await Promise.all(ended.map(({ refresh }) => refresh()))).toEqual([200, 200]);
 
@@ -136,7 +122,7 @@ inChromium('the administration page', () => {
     await sessions.getByRole('button', { name: /^Web Agent/ }).click();
     expect(await page.evaluate('document.activeElement.textContent')).toContain('Web Agent');
     await expectAccessible(page, 'programs of a user');
-    await picture('admin-user-programs');
+    await takePictures(page, 'admin-user-programs');
 
     await part.getByRole('button', { name: 'End Web Agent at api.example/mcp' }).click();
     await dialog().getByText('Web Agent can act for').waitFor();

@@ -1,8 +1,7 @@
-import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
 import { startTestService } from '../../support/service.js';
 import { expectAccessible, goTo, signInAs } from '../admin-visitor.js';
-import { DemoVisitors } from '../demo-visitor.js';
+import { useVisitors } from '../demo-visitor.js';
 import { use } from '../../support/use.js';
 
 type Answer = object | number | 'never';
@@ -38,15 +37,12 @@ const REFUSED = { error: 'server_error', error_description: 'something went wron
 
 /** States that the service is rarely in, with answers made up here. */
 inChromium('the administration page', () => {
-  let page: Page;
   let answers: Record<string, Answer>;
 
   const service = use(() => startTestService());
-  const visitors = use(() => DemoVisitors.launch());
-
+  const { page } = useVisitors();
   beforeEach(async () => {
     answers = { ...NOTHING };
-    page = await visitors.open();
     await page.route(
       ({ pathname }) => pathname in answers,
       async (route) => {
@@ -60,7 +56,6 @@ inChromium('the administration page', () => {
     await signInAs(page, `${service.url}/admin`, 'Ada');
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   });
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
 
   it('says that there is nothing yet', async () => {
     await page.getByText('No sign-in was refused.').waitFor();

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import request from 'supertest';
 import { inChromium } from '../../support/chromium.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../../support/sign-in.js';
 import { until } from '../../support/waiting.js';
 import { expectAccessible, signInAs } from '../admin-visitor.js';
-import { DemoVisitors } from '../demo-visitor.js';
-import { use, useService } from '../../support/use.js';
+import { useVisitors } from '../demo-visitor.js';
+import { useService } from '../../support/use.js';
 
 const SERVICE_KEY = 'k'.repeat(32);
 const CHROME = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36';
@@ -20,7 +20,6 @@ interface SeenEvent {
 
 /** What docs/support.md does with the audit trail. */
 inChromium('the audit trail of the administration page', () => {
-  let page: Page;
   /** A user who is signed in on a laptop and on a phone. */
   let user: string;
   let userName: string;
@@ -28,7 +27,7 @@ inChromium('the audit trail of the administration page', () => {
   const devices = { Laptop: '', Phone: '' };
 
   const { provider, service } = useService({ SERVICE_KEYS: `backoffice=${SERVICE_KEY}` });
-  const visitors = use(() => DemoVisitors.launch());
+  const { page } = useVisitors();
   beforeEach(async () => {
     userName = `User ${randomUUID().slice(0, 8)}`;
     const id = randomUUID();
@@ -40,9 +39,7 @@ inChromium('the audit trail of the administration page', () => {
       user = phone.user_id;
     }
     provider.reset();
-    page = await visitors.open();
   });
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
 
   /** Id of a user at the provider. */
   const idOf = async (userId: string): Promise<string> =>

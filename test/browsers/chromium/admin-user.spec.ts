@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Page } from 'playwright-core';
 import { inChromium } from '../../support/chromium.js';
 import { query } from '../../support/database.js';
 import { signIn } from '../../support/sign-in.js';
 import { expectAccessible, signInAs } from '../admin-visitor.js';
-import { DemoVisitors } from '../demo-visitor.js';
-import { use, useService } from '../../support/use.js';
+import { useVisitors } from '../demo-visitor.js';
+import { useService } from '../../support/use.js';
 
 const chrome = (version: number): string =>
   `Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/${version}.0.0.0 Safari/537.36`;
@@ -14,18 +13,14 @@ const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefo
 
 /** A user's page: which device a session belongs to, and what tells devices apart (docs/support.md#stolen-laptop). */
 inChromium('the page of a user', () => {
-  let page: Page;
   let name: string;
   let user: string;
 
   const { service } = useService();
-  const visitors = use(() => DemoVisitors.launch());
-
+  const { page } = useVisitors();
   beforeEach(async () => {
     name = `user-${randomUUID().slice(0, 8)}`;
-    page = await visitors.open();
   });
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
 
   async function register(device: object): Promise<void> {
     ({ user_id: user } = await signIn(service.url, name, device));

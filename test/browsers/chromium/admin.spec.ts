@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Page } from 'playwright-core';
 import { query } from '../../support/database.js';
 import { inChromium } from '../../support/chromium.js';
 import { bearer, signIn } from '../../support/sign-in.js';
 import { until } from '../../support/waiting.js';
 import { expectAccessible, goTo, signInAs } from '../admin-visitor.js';
-import { DemoVisitors } from '../demo-visitor.js';
-import { use, useService } from '../../support/use.js';
+import { useVisitors } from '../demo-visitor.js';
+import { useService } from '../../support/use.js';
 
 const SERVICE_KEY = 'k'.repeat(32);
 const CHROME = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36';
@@ -18,13 +17,12 @@ interface SeenEvent {
 }
 
 inChromium('the administration page, on the service', () => {
-  let page: Page;
   /** A user with three devices, who is signed in on each. */
   let user: string;
   let userName: string;
 
   const { provider, service } = useService({ SERVICE_KEYS: `backoffice=${SERVICE_KEY}` });
-  const visitors = use(() => DemoVisitors.launch());
+  const { page } = useVisitors();
   beforeAll(async () => {
     for (const username of NAMES) await register(username);
   });
@@ -32,9 +30,7 @@ inChromium('the administration page, on the service', () => {
   beforeEach(async () => {
     userName = `User ${randomUUID().slice(0, 8)}`;
     user = await register(userName, ['Laptop', 'Phone', 'Tablet']);
-    page = await visitors.open();
   });
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
 
   /** Signs a user in, on devices with these names. */
   async function register(username: string, devices: readonly string[] = ['Laptop']): Promise<string> {

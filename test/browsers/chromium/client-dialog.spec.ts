@@ -1,20 +1,16 @@
 import axe from 'axe-core';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
-import type { ClientApp } from '../../support/client-app.js';
-import { use } from '../../support/use.js';
+import { prepare, use } from '../../support/use.js';
 
 inChromium("the client's dialog", () => {
-  let app: ClientApp;
-  let browser: Browser;
   let context: BrowserContext;
   let page: Page;
 
   const world = use(() => BoundApp.start());
-  beforeAll(() => {
-    ({ app, browser } = world);
-  });
+  const app = prepare(() => world.app);
+  const browser = prepare(() => world.browser);
   afterEach(() => context.close());
 
   async function open(options: object = {}, device: BrowserContextOptions = {}): Promise<void> {

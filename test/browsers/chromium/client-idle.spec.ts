@@ -2,6 +2,7 @@ import axe from 'axe-core';
 import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
+import { use } from '../../support/use.js';
 import { until } from '../../support/waiting.js';
 
 /** Seconds: the least that the service takes. Its own clock continues as ever. */
@@ -10,15 +11,11 @@ const AWAY = 'You were signed out because you were away. Please sign in again.';
 
 /** Sessions that end if the user does not act (docs/guides/session-length.md#in-the-browser). The clock is the browser's. */
 inChromium('a user who does nothing', () => {
-  let world: BoundApp;
   let context: BrowserContext;
   /** What each accepted refresh has reported. */
   let reports: unknown[];
 
-  beforeAll(async () => {
-    world = await BoundApp.start({ SESSION_IDLE_TTL: String(IDLE) });
-  });
-  afterAll(() => world?.close());
+  const world = use(() => BoundApp.start({ SESSION_IDLE_TTL: String(IDLE) }));
   beforeEach(() => newDevice());
   afterEach(() => {
     world.app.also = '';
@@ -418,13 +415,9 @@ inChromium('a user who does nothing', () => {
 
 /** `MAX_SESSIONS` (docs/guides/session-length.md#number-of-sessions). */
 inChromium('a session that a newer one replaces', () => {
-  let world: BoundApp;
   let contexts: BrowserContext[];
 
-  beforeAll(async () => {
-    world = await BoundApp.start({ MAX_SESSIONS: '1', PROVIDERS_STUB_AUTH_TIME: 'sign_in' });
-  });
-  afterAll(() => world?.close());
+  const world = use(() => BoundApp.start({ MAX_SESSIONS: '1', PROVIDERS_STUB_AUTH_TIME: 'sign_in' }));
   beforeEach(() => void (contexts = []));
   afterEach(() => Promise.all(contexts.map((context) => context.close())));
 

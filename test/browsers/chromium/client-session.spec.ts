@@ -1,20 +1,16 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import request from 'supertest';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
-import type { ClientApp } from '../../support/client-app.js';
-import { use, useEach } from '../../support/use.js';
+import { prepare, use, useEach } from '../../support/use.js';
 
 inChromium('the client keeps a session', () => {
-  let app: ClientApp;
-  let browser: Browser;
   /** Answers to refreshes; a clock that was put forward costs one more, which refuses the proof (400). */
   let refreshes: number;
 
   const world = use(() => BoundApp.start());
-  beforeAll(() => {
-    ({ app, browser } = world);
-  });
+  const app = prepare(() => world.app);
+  const browser = prepare(() => world.browser);
   const context = useEach(() => browser.newContext());
   beforeEach(async () => {
     context.setDefaultTimeout(60_000);

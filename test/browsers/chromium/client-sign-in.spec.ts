@@ -1,21 +1,17 @@
-import type { Browser, Frame, FrameLocator, Page } from 'playwright-core';
+import type { Frame, FrameLocator, Page } from 'playwright-core';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
-import type { ClientApp } from '../../support/client-app.js';
-import { use, useEach } from '../../support/use.js';
+import { prepare, use, useEach } from '../../support/use.js';
 
 inChromium('the client signs in', () => {
-  let app: ClientApp;
-  let browser: Browser;
   let page: Page;
   /** Bodies posted to the token endpoint. */
   let posted: Record<string, string>[];
   let violations: string[];
 
   const world = use(() => BoundApp.start());
-  beforeAll(() => {
-    ({ app, browser } = world);
-  });
+  const app = prepare(() => world.app);
+  const browser = prepare(() => world.browser);
   beforeEach(() => {
     [app.policy, app.reportedPolicy] = ['', ''];
   });

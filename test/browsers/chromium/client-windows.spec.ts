@@ -1,10 +1,9 @@
 import type { Frame, Locator, Page } from 'playwright-core';
 import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
-import { useEach } from '../../support/use.js';
+import { use, useEach } from '../../support/use.js';
 
 inChromium('the client signs in by a window of its own', () => {
-  let world: BoundApp;
   /** `Cross-Origin-Opener-Policy` of the provider's page. */
   let policy: string;
   /** `target` of its links. */
@@ -14,8 +13,8 @@ inChromium('the client signs in by a window of its own', () => {
   /** The errors that the pages report to the service, with the states of their sign-ins. */
   let reported: object[];
 
-  beforeAll(async () => {
-    world = await BoundApp.start({ PROVIDERS_STUB_MODE: 'popup' });
+  const world = use(() => BoundApp.start({ PROVIDERS_STUB_MODE: 'popup' }));
+  beforeAll(() => {
     const answer = world.provider.answer;
     world.provider.answer = (asked, response, raw) => {
       if (asked.method !== 'GET') return answer(asked, response, raw);
@@ -28,7 +27,6 @@ inChromium('the client signs in by a window of its own', () => {
         <a href="${callback}?error=access_denied">Deny</a>`);
     };
   });
-  afterAll(() => world?.close());
   beforeEach(() => {
     [policy, world.app.openerPolicy, target, exchanged, reported] = ['unsafe-none', '', '_self', [], []];
   });

@@ -6,7 +6,7 @@ import { inChromium } from '../../support/chromium.js';
 import {
   chooseFromMenu,
   confirm,
-  DemoVisitors,
+  useVisitors,
   devices,
   feed,
   isSignedIn,
@@ -20,15 +20,8 @@ import { startTestService } from '../../support/service.js';
 import { use } from '../../support/use.js';
 
 inChromium('the page of the demo', () => {
-  let page: Page;
-
   const service = use(() => startTestService({ ACCESS_TOKEN_TTL: '90' }));
-  const visitors = use(() => DemoVisitors.launch());
-
-  beforeEach(async () => {
-    page = await visitors.open();
-  });
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
+  const { visitors, page } = useVisitors();
 
   describe('with two devices', () => {
     let other: Page;

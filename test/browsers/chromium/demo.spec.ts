@@ -1,12 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import type { Page } from 'playwright-core';
 import request from 'supertest';
 import { bearer, signIn as signInAtStub } from '../../support/sign-in.js';
 import { inChromium } from '../../support/chromium.js';
 import {
-  DemoVisitors,
+  useVisitors,
   devices,
   isSignedIn,
   provider,
@@ -17,7 +16,7 @@ import {
 } from '../demo-visitor.js';
 import { query } from '../../support/database.js';
 import { startTestService } from '../../support/service.js';
-import { use, useService } from '../../support/use.js';
+import { useService } from '../../support/use.js';
 
 const { provider: stub, service } = useService();
 
@@ -150,14 +149,7 @@ describe('POST /demo/push', () => {
 });
 
 inChromium('signing in at the demo', () => {
-  let page: Page;
-
-  const visitors = use(() => DemoVisitors.launch());
-
-  beforeEach(async () => {
-    page = await visitors.open();
-  });
-  afterEach(async () => expect(await visitors.leave()).toEqual([]));
+  const { page } = useVisitors();
 
   /** All steps but the refresh. */
   const LIT = ['done', 'done', 'done', 'done', 'done', 'done', null];
