@@ -8,6 +8,9 @@ import { bearer, claimsOf } from '../../support/sign-in.js';
 import { bundle, Pages } from '../bundle.js';
 import { use, useEach, useService } from '../../support/use.js';
 
+/** Of the browser. */
+declare const getComputedStyle: (element: unknown) => Readonly<Record<string, string>>;
+
 /** As an application shows the devices: without a framework, and with two. */
 const APPS: Readonly<Record<string, string>> = {
   plain: `latchkey.showDevices(document.getElementById('root'));`,

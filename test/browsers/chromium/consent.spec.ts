@@ -10,6 +10,9 @@ import { StubProvider } from '../../support/stub-provider.js';
 import { DemoVisitors } from '../demo-visitor.js';
 import { use, useService } from '../../support/use.js';
 
+/** Of the browser. */
+declare const getComputedStyle: (element: unknown) => Readonly<Record<string, string>>;
+
 const ARABIC = {
   client_id: 'arabic',
   client_name: 'مساعد (1) الطلبات',
