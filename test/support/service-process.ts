@@ -130,7 +130,7 @@ export function keysCommand(env: Record<string, string>, ...args: string[]): Pro
 }
 
 /** Access token (a JWT), refresh token, private key. */
-const SHAPES = [/eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{80,}/, /lkr_[\w-]{80,}/, /PRIVATE KEY/];
+const SHAPES = [/eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{80,}/, /lk[ar]_[\w-]{80,}/, /PRIVATE KEY/];
 /** Variables with secret values, in every spelling. */
 const SECRET_VARIABLES =
   /(?:client[._]secret|secret_key|service_keys|webhook_urls|webhook_secret|admission_url|admission_secret)$/i;
