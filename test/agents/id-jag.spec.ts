@@ -443,4 +443,9 @@ describe('id_jag', () => {
     const { PROVIDERS_OTHER_ID_JAG: _on, ...one } = both;
     expect((await check({ ...one, AGENTS_FILE: agentsFile() })).stdout).not.toContain('ID_JAG');
   });
+
+  it('stops the start without AGENTS_FILE', async () => {
+    const { code, stdout } = await check(providerEnv('CORP', url));
+    expect([code, stdout]).toEqual([1, expect.stringContaining('AGENTS_FILE is not set, and id_jag is on')]);
+  });
 });

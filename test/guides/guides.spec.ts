@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Browser } from 'playwright-core';
 import { documents } from '../../docs/.vitepress/linked-files.js';
 import { ROOT } from '../../docs/.vitepress/places.js';
@@ -13,7 +14,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   'README.md': '`npm test` is the whole suite; the first command is that of docs/index.md',
   'CONTRIBUTING.md': 'a list of commands, most of which .ci/run and .ci/nightly run',
   'AGENTS.md': 'as CONTRIBUTING.md',
-  'docs/agents.md': 'mcp.spec.ts runs its programs',
+  'docs/agents.md': 'the last test below',
   'docs/mcp.md': 'test/verifiers/mcp.spec.ts runs its programs',
   'docs/guides/native.md': 'native.spec.ts and cli-example.spec.ts run its programs',
   'docs/guides/from-auth-js.md': 'moving/from-auth-js.spec.ts moves an application',
@@ -96,6 +97,41 @@ inChromium('the guides, one after the other', () => {
         await reader.end();
       }
       expect(faults).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'docs/agents.md: an assistant uses an API until its user ends it in the list of devices',
+    async () => {
+      await reader.close(); // this service has AGENTS_FILE
+      const [service, server, client] = stepsOf('docs/agents.md').filter((step) => step.does === 'run');
+      const tab = await browser.newPage();
+      reader.begin(tab);
+      await reader.do(service!);
+      await reader.do(server!);
+      const options = { cwd: join(folder, 'latchkey'), stdio: ['ignore', 'pipe', 'inherit'] } as const;
+      const assistant = createInterface(spawn('bash', ['-c', client!.commands.join('\n')], options).stdout);
+      const lines = assistant[Symbol.asyncIterator]();
+      const next = async (pattern: RegExp): Promise<string> => {
+        for (;;) {
+          const { value, done } = await lines.next();
+          if (done) throw new Error(`the assistant ended without ${pattern}`);
+          if (pattern.test(value)) return value;
+        }
+      };
+      const signIn = { does: 'sign in', login: 'ada', password: 'analytical-engine' } as const;
+      await tab.goto(await next(/^http/));
+      await reader.do(signIn);
+      await tab.getByRole('button', { name: 'Allow', exact: true }).click();
+      await next(/a book/);
+      await tab.goto('http://localhost:3000');
+      await tab.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await reader.do(signIn);
+      await tab.getByRole('button', { name: 'End Example Assistant' }).click();
+      await tab.getByRole('button', { name: 'End', exact: true }).click(); // of the question
+      await next(/The user has ended this program/);
+      await reader.close();
     },
     TIMEOUT_MS,
   );

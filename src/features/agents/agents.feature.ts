@@ -37,7 +37,9 @@ export const agents: Feature = {
   providerKeys,
   ofProvider: (source) => (source.read(providerKeys, 'id_jag') ? { idJag: true } : {}),
   auditNames: ['agent_allowed', 'agent_refused'],
-  isOn: ({ agentsFile }) => agentsFile !== undefined,
+  // `id_jag` without the file stops the start.
+  isOn: ({ agentsFile, providers }) =>
+    agentsFile !== undefined || [...providers.values()].some(({ idJag }) => idJag),
   module: async (all) => (await import('./agents.module.js')).AgentsModule.forRoot(all),
   documented: { AGENTS_FILE: 'agents.json', PROVIDERS_NAME_ID_JAG: 'on' },
   check: async (all) => {

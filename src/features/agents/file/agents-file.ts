@@ -92,7 +92,11 @@ type Used = Pick<Settings, 'agentsFile' | 'publicUrl' | 'refreshTokenTtl' | 'pro
 
 /** @throws InvalidSettings with a line for each error, which names the member */
 export function readAgentsFile(settings: Used): AgentsFile {
-  const path = resolve(settings.agentsFile!);
+  if (settings.agentsFile === undefined) {
+    const use = 'a JSON file of APIs and programs, or id_jag=off';
+    throw new InvalidSettings([errorLine('AGENTS_FILE', 'is not set, and id_jag is on', use)]);
+  }
+  const path = resolve(settings.agentsFile);
   let json: string;
   try {
     json = decodeText(readFileSync(path));
