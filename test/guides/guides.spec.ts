@@ -110,9 +110,8 @@ inChromium('the guides, one after the other', () => {
       reader.begin(tab);
       await reader.do(service!);
       await reader.do(server!);
-      const options = { cwd: join(folder, 'latchkey'), stdio: ['ignore', 'pipe', 'inherit'] } as const;
-      const assistant = createInterface(spawn('bash', ['-c', client!.commands.join('\n')], options).stdout);
-      const lines = assistant[Symbol.asyncIterator]();
+      const child = spawn('bash', ['-c', client!.commands.join('\n')], { cwd: join(folder, 'latchkey') });
+      const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
       const next = async (pattern: RegExp): Promise<string> => {
         for (;;) {
           const { value, done } = await lines.next();

@@ -32,7 +32,7 @@ class Program {
   }
 }
 
-/** Official SDKs of MCP, as they are, as clients and as servers; that for Node.js is in test/guides/mcp.spec.ts. */
+/** Official SDKs of MCP, as they are, as clients and as servers; that for Node.js is in test/guides/guides.spec.ts. */
 needs({
   go: isInstalled('go'),
   python3: isInstalled('python3'),
