@@ -9,7 +9,7 @@ export interface ErrorText {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What a feature gets for its list of devices on the page of a user. */
+/** What a feature gets for its list of devices on the page of a user. @public */
 export interface DeviceListProps {
   /** At least one. */
   readonly devices: readonly Device[];

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { EXAMPLE } from '../../openapi/examples.js';
-import { agentsFile } from '../agents/agent.js';
 import { document, routes, tokenOf, type Route } from './document.js';
 import { query as queryDatabase } from '../support/database.js';
 import { SERVICE_KEY, startTestService } from '../support/service.js';
@@ -47,7 +46,7 @@ describe('every example of the document', () => {
   });
   const service = use(() =>
     startTestService({
-      AGENTS_FILE: agentsFile(),
+      AGENTS_FILE: 'examples/mcp/agents.json',
       DEVICE_GRANT: 'push',
       ...provider.env('STUB'),
       ...provider.env('MOCK'),

@@ -3,7 +3,7 @@ import { latchkey } from '../client.js';
 
 /** Milliseconds after which a request without an answer fails. */
 const TIMEOUT = 20_000;
-/** Of work on many rows, and of a file until all of it has come. */
+/** Of work of a feature on many rows, and of a file until all of it has come. @public */
 export const LONG_TIMEOUT = 600_000;
 
 /** An answer that is an error, or none. `message` is a sentence for people. */

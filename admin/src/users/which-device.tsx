@@ -48,5 +48,5 @@ export function goToDevice(deviceId: string): void {
   row?.focus({ preventScroll: true });
 }
 
-/** Id of the row of a device. */
+/** Id of the row of a device, in the lists of features as well. @public */
 export const anchorOf = (deviceId: string): string => `device-${deviceId}`;
