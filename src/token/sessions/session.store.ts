@@ -50,6 +50,7 @@ export class TooManyUsers extends Error {
  * Finds the users with sessions that are meant and not signed out, ordered by id. If the provider names only
  * the session, its subjects are added to the names: other sessions of the subject may be meant as well.
  * @throws TooManyUsers
+ * @public
  */
 export async function usersAtProvider(
   manager: EntityManager,

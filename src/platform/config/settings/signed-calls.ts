@@ -1,7 +1,7 @@
 import { isEndpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine } from '../urls/urls.js';
 import { InvalidValue, list, type Parser } from './parsers.js';
 
-/** Rules for what is called with a signature: webhooks, and other services of the operator. */
+/** Rules for what is called with a signature: webhooks, and other services of the operator. @public */
 const CALLED_URLS = 'https:// URLs, or http:// URLs of loopback, without fragment and user info';
 
 export const signingSecrets = atMost(
