@@ -1,7 +1,7 @@
 import { isEndpointUrl, isLoopbackUrl, isPublicAddress, isThisMachine } from '../urls/urls.js';
 import { InvalidValue, list, type Parser } from './parsers.js';
 
-/** Rules for what is called with a signature: webhooks, and other services of the operator. @public */
+/** Rules for what is called with a signature: webhooks, and other services of the operator. */
 const CALLED_URLS = 'https:// URLs, or http:// URLs of loopback, without fragment and user info';
 
 export const signingSecrets = atMost(
@@ -9,6 +9,7 @@ export const signingSecrets = atMost(
   list('whsec_ and 24 to 64 bytes as base64 (echo "whsec_$(openssl rand -base64 32)")', isSecret),
 );
 
+/** Whether a URL may be called with a signature. @public */
 export function isCalledUrl(entry: string): boolean {
   return isEndpointUrl(entry) && (/^https:/i.test(entry) || isLoopbackUrl(entry));
 }
