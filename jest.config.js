@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { SLOW } from './test/slow.js';
 
+const DELETIONS = 'test/project/features.spec.ts'; // a quarter of an hour
 const named = process.argv.slice(2).filter((argument) => !/^-|^\d+%?$/.test(argument));
 const isWhole = named.length === 0;
 const all = isWhole && process.env.ALL === '1';
@@ -13,7 +14,7 @@ const leftOut = [
   ...(process.env.VERIFIERS ? [] : ['test/verifiers/']),
   ...(process.env.INSTALL || all ? [] : ['test/install/', 'packages/embedded-postgres/']),
   ...(process.env.BROWSER === 'chromium' ? [] : ['test/browsers/chromium/']),
-  ...(isWhole ? ['test/infra/', ...(all || process.env.SLOW ? [] : SLOW)] : []),
+  ...(isWhole ? ['test/infra/', ...(all ? [] : [DELETIONS, ...(process.env.SLOW ? [] : SLOW)])] : []),
 ];
 /** @type {import('jest').Config} */
 export default {

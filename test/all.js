@@ -12,6 +12,7 @@ const ON_CITUS =
 const GROUPS = {
   browsers: { command: ['tsx', 'test/browsers/main.ts'], packages: ['test', 'examples/react'] },
   citus: { command: [...jest, '-i', ON_CITUS], needs: 'CITUS_URL' },
+  deletions: { command: [...jest, 'test/project/features.spec'], packages: ['test'] },
   guides: { command: [...jest, '-w1', 'test/guides/'], env: { GUIDES: '1' } },
   infra: { command: ['tsx', 'test/infra/main.ts'] },
   install: {

@@ -133,7 +133,6 @@ export const SLOW = [
   'test/operations/traces.spec.ts',
   'test/project/architecture.spec.ts',
   'test/project/docs-links.spec.ts',
-  'test/project/features.spec.ts',
   'test/project/first-minute.spec.ts',
   'test/project/packages.spec.ts',
   'test/project/quick-start.spec.ts',
