@@ -17,10 +17,10 @@ describe('the administration page', () => {
 
   const get = (path: string): request.Test => request(service.url).get(path);
 
-  it('takes 155 kB, compressed', () => {
+  it('takes 160 kB, compressed', () => {
     expect(FILES).toEqual(expect.arrayContaining(['callback.js', 'index.html', 'main.js', 'style.css']));
     const sizes = FILES.map((name) => gzipSync(readFileSync(FOLDER + name), { level: 9 }).length);
-    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(155_000);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(160_000);
   });
 
   it('has texts in its own language only', () => {

@@ -60,7 +60,7 @@ const MAX_ACR = 255;
 const MAX_METHOD = 64;
 const MOST_METHODS = 10;
 
-/** Name of the user id among the paths of `ProviderSettings.keeps`. */
+/** Name of the user id among the paths of `ProviderSettings.keeps`. @public */
 export const USER_ID = 'provider_user_id';
 
 const MAX_ID_TOKEN = 6144; // characters: it becomes part of a URL
