@@ -145,7 +145,11 @@ describe('a planted fault', () => {
       for (let tried = 0; !isFound() && tried < TRIES; tried++) {
         const recorder = new Recorder(join(CACHE, 'history-planted.jsonl'));
         const scenario = { ...PLANTED, faults: plant.faults ?? [], seed: seed + 1 + i + 10 * tried };
-        await runHistory(world, recorder, scenario, plant).finally(() => recorder.close());
+        try {
+          await runHistory(world, recorder, scenario, plant);
+        } finally {
+          await recorder.close();
+        }
         found = check(recorder.entries).violations.map(textOf);
       }
       report(name, `${found.filter((text) => plant.finds.test(text)).length} of ${found.length} violations`);

@@ -84,7 +84,7 @@ inChromium('requests of devices', () => {
     await until(async () => (await page.getByRole('listitem').count()) === 2);
     await page.keyboard.type('2');
     const numbers = await page.getByLabel('Number on the device').all();
-    expect((await Promise.all(numbers.map((one) => one.inputValue()))).sort()).toEqual(['', '12']);
+    expect((await Promise.all(numbers.map((one) => one.inputValue()))).toSorted()).toEqual(['', '12']);
   });
 
   it('show the address as it is, whatever the device calls itself', async () => {
