@@ -49,6 +49,10 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     when: 'A program that acts for a user cannot use this way to a token.',
     example: 'programs of third parties cannot use this grant',
   },
+  identity_in_use: {
+    when: 'The identity is that of another user (docs/guides/linking.md).',
+    example: 'the identity is that of another user',
+  },
   interaction_required: {
     when: 'In a redirect only: a program has asked for an answer without a page.',
     example: 'the person must answer a question',

@@ -43,8 +43,8 @@ export class CitusSignInStore extends SignInStore {
     // Raw: each has a lock, a condition on several tables, or the database's clock.
     const run: Run = (text, values) => manager.query(text, values);
     const row = toRow(signIn);
-    const { refused, isCreated = false } = await writeUser(run, row);
-    if (refused !== null) return { refused };
+    const { refused, mergedInto = null, isCreated = false } = await writeUser(run, row);
+    if (refused !== null) return { refused, mergedInto };
     const news = await this.findNews(run, row);
     await writeSession(run, row);
     const facts = toAuditFacts(signIn, { ...news, reason: isCreated ? FIRST_SIGN_IN : null });
@@ -72,6 +72,7 @@ interface LockedUser {
   readonly version: number;
   readonly has_application_claims: boolean;
   readonly suspended: boolean;
+  readonly mergedInto: string | null;
   readonly is_new: boolean;
   readonly ended: boolean | null;
 }
@@ -80,7 +81,11 @@ interface LockedUser {
 async function writeUser(
   run: Run,
   row: SignInRow,
-): Promise<{ readonly refused: RefusalReason | null; readonly isCreated?: boolean }> {
+): Promise<{
+  readonly refused: RefusalReason | null;
+  readonly mergedInto?: string;
+  readonly isCreated?: boolean;
+}> {
   const { user_id: userId, username, email, avatar_url, email_key, identity } = row;
   const profile = [username, email, avatar_url, email_key, identity];
   const [user] = await run<LockedUser>(LOCK_USER, [userId, row.requested_at]);
@@ -94,6 +99,7 @@ async function writeUser(
     if (isCreated) await run(INSERT_WORDS, [userId, wordsOf(row)]);
     return { refused: isCreated ? null : 'claims', isCreated };
   }
+  if (user.mergedInto !== null) return { refused: 'merged', mergedInto: user.mergedInto };
   if (user.suspended) return { refused: 'suspended' };
   if (user.ended === true) return { refused: 'signed_out' };
   const isSame =

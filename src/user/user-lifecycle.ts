@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import type { EntityManager, SelectQueryBuilder } from 'typeorm';
 import { decorated } from '../platform/decorated.js';
+import type { SessionIds } from '../platform/events.js';
 import { User } from './user.entity.js';
 
 /** User with claims of several sources. */
@@ -32,6 +33,11 @@ export interface SessionsEnd {
   readonly isByPerson: boolean;
 }
 
+/** Identity that a user has joined to their own. */
+export type JoinedIdentity = Pick<User, 'provider' | 'providerUserId'>;
+
+type SessionKey = Pick<SessionIds, 'userId' | 'sessionId'>;
+
 /** Right of a service key that a user can have. */
 export type UserRight = 'users' | 'support';
 
@@ -57,6 +63,10 @@ export interface UserLifecycle {
   ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
   /** With each request of a user to a route for service keys. @returns the right of the user; null: none */
   right?(userId: string): Promise<UserRight | null>;
+  /** @returns the identity by which a session has begun, if it is not the user's own, but joined to it */
+  joinedIdentity?(session: SessionKey): Promise<JoinedIdentity | undefined>;
+  /** All sessions of a user end. @returns those of another user that have begun by the identity of this one */
+  sessionsByIdentity?(userId: string): Promise<readonly SessionIds[]>;
   /** @returns what the feature says of users, by user */
   describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;
   /**
@@ -126,8 +136,28 @@ export class UserLifecycles implements OnModuleInit {
     return names;
   }
 
-  /** @returns the first right that a feature grants the user */
-  async right(userId: string): Promise<UserRight | null> {
+  /** @returns the first right that a feature grants the user; none in a session of a joined identity */
+  async right(session: SessionKey): Promise<UserRight | null> {
+    const right = await this.rightOf(session.userId);
+    return right && (await this.joinedIdentity(session)) ? null : right;
+  }
+
+  async joinedIdentity(session: SessionKey): Promise<JoinedIdentity | undefined> {
+    for (const one of this.all) {
+      const identity = await one.joinedIdentity?.(session);
+      if (identity) return identity;
+    }
+    return undefined;
+  }
+
+  async sessionsByIdentity(userId: string): Promise<SessionIds[]> {
+    const sessions: SessionIds[] = [];
+    for (const one of this.all) sessions.push(...((await one.sessionsByIdentity?.(userId)) ?? []));
+    return sessions;
+  }
+
+  /** @returns the first right that a feature grants the user in sessions of their own identity */
+  async rightOf(userId: string): Promise<UserRight | null> {
     for (const one of this.all) {
       const right = await one.right?.(userId);
       if (right) return right;

@@ -40,6 +40,7 @@ const REMOVED = {
   claimsVersion: '0',
   claimsChangedAt: null,
   sessionsEndedAt: null,
+  mergedInto: null,
 } as const;
 
 /** User who is created before the first sign-in. */
@@ -102,9 +103,19 @@ export class UserStore {
     return true;
   }
 
+  /** Returns the user to whom the identity of a former user belongs; undefined: it is no such id. */
+  async mergedInto(userId: string): Promise<string | undefined> {
+    const user = await this.users.findOne({ select: { userId: true, mergedInto: true }, where: { userId } });
+    return user?.mergedInto ?? undefined;
+  }
+
   /** Returns what there is of a user; undefined: nothing. */
-  async stateOf(userId: string): Promise<'user' | 'kept out' | undefined> {
-    const user = await this.users.findOne({ select: { userId: true, removedAt: true }, where: { userId } });
+  async stateOf(
+    userId: string,
+    manager: EntityManager = this.users.manager,
+  ): Promise<'user' | 'kept out' | undefined> {
+    const select = { userId: true, removedAt: true } as const;
+    const user = await manager.findOne(User, { select, where: { userId } });
     return user ? (user.removedAt ? 'kept out' : 'user') : undefined;
   }
 
@@ -153,13 +164,19 @@ export class UserStore {
     const staysRefused = await this.lifecycles.removed(manager, userId);
     await deleteRowsOf(manager, userId);
     await manager.update(User, { userId, ...(!staysRefused && { suspendedAt: Not(IsNull()) }) }, REMOVED);
-    await manager.delete(User, { userId, removedAt: IsNull() });
+    const { affected } = await manager.delete(User, { userId, removedAt: IsNull() });
+    if (affected! > 0) await manager.delete(User, { mergedInto: userId });
+    else await manager.update(User, { mergedInto: userId }, REMOVED); // they stay refused as well
     await manager.delete(UserWord, { userId });
   }
 
   /** Deletes the id of a removed user who was suspended. @returns whether there is one */
   async allowSignIns(manager: EntityManager, userId: string): Promise<boolean> {
-    const { affected } = await manager.delete(User, { userId, removedAt: Not(IsNull()) });
+    const { affected } = await manager.delete(User, {
+      userId,
+      removedAt: Not(IsNull()),
+      mergedInto: IsNull(),
+    });
     if (affected === 0) return false;
     await this.lifecycles.permitted(manager, userId);
     await this.lifecycles.removed(manager, userId); // forgets the user
@@ -177,7 +194,7 @@ export class UserStore {
     const query = this.users
       .createQueryBuilder('user')
       .addSelect(placeOf('user.removedAt'), 'place')
-      .where({ removedAt: Not(IsNull()) })
+      .where({ removedAt: Not(IsNull()), mergedInto: IsNull() })
       .orderBy('user.removedAt', 'DESC')
       .addOrderBy('user.userId', 'DESC')
       .limit(PAGE + 1);

@@ -5,6 +5,7 @@ import { areSameClaims, toJson, type UserClaims } from '../../identity/claims.js
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import { nameKeys, type LastIdentity } from '../../user/last-identity.js';
+import type { Verified } from '../extensions/sign-in-steps.js';
 import { wordKeys } from '../../user/user-words.js';
 
 export interface SignIn {
@@ -34,6 +35,8 @@ export interface SignIn {
   readonly accessToken: IssuedAccessToken;
   /** The user delegates the session to a program: the feature that does so records it. */
   readonly isDelegated?: boolean;
+  /** Identity that was verified, if it is one that the user has joined to their own. */
+  readonly joined?: Verified['joined'];
   /** Claims of the access token, which a new user gets. */
   readonly claims: UserClaims;
   readonly origin: Origin;
@@ -50,9 +53,9 @@ export interface StoredDeviceEvent {
 /**
  * Why nothing was written: the bound that the user has reached (docs/security.md#database), the user is
  * suspended, all sessions of the user have ended since the sign-in began, or the claims of the user are not
- * those of the token.
+ * those of the token; or the identity is joined to that of another user.
  */
-export type RefusalReason = 'session' | 'device' | 'suspended' | 'signed_out' | 'claims';
+export type RefusalReason = 'session' | 'device' | 'suspended' | 'signed_out' | 'claims' | 'merged';
 
 export interface Recorded {
   readonly isFirst: boolean;
@@ -60,7 +63,7 @@ export interface Recorded {
   readonly event: StoredDeviceEvent | null;
 }
 
-export type SignInResult = { readonly refused: RefusalReason } | (Recorded & { readonly refused: null });
+export type SignInResult = { readonly refused: RefusalReason; readonly mergedInto?: string | null } | (Recorded & { readonly refused: null });
 
 /** What is new about a sign-in (docs/audit.md#new-devices-and-networks); null: it cannot be known. */
 export interface SignInNews {
@@ -79,8 +82,9 @@ export const FIRST_SIGN_IN = 'first sign-in';
  */
 const COLUMNS = {
   user_id: ['uuid', ({ session }) => session.userId],
-  provider: ['text', ({ provider }) => provider],
-  provider_user_id: ['text', ({ identity }) => identity.providerUserId],
+  // For the trail, and for a new user, who has joined none.
+  provider: ['text', ({ joined, provider }) => joined?.provider ?? provider],
+  provider_user_id: ['text', ({ joined, identity }) => (joined?.identity ?? identity).providerUserId],
   username: ['text', ({ identity }) => identity.username],
   email: ['text', ({ identity }) => identity.email],
   avatar_url: ['text', ({ identity }) => identity.avatarUrl],
@@ -160,16 +164,15 @@ function toLastIdentity({ subject, email, names, claims, overlay, proof }: Ident
 }
 
 export function toAuditFacts(
-  { session, provider, identity, userAgent, origin }: SignIn,
+  { session, provider, identity, joined = { provider, identity }, userAgent, origin }: SignIn,
   { reason, newDevice, newNetwork }: SignInNews,
 ): AuditFacts {
   const actor = { type: 'user', name: session.userId } as const;
-  const { providerUserId } = identity;
   return {
     event: 'sign_in',
     ...session,
-    provider,
-    providerUserId,
+    provider: joined.provider,
+    providerUserId: joined.identity.providerUserId,
     reason: reason ?? undefined,
     newDevice,
     newNetwork,

@@ -39,6 +39,18 @@ export class DpopProofs {
   }
 
   /**
+   * Requires a proof of a session's key: it shows that the call comes from the device, and not from one that
+   * has stolen its token.
+   * @param jkt thumbprint of the key; null: the session is not bound
+   * @throws OAuthError `invalid_dpop_proof`
+   */
+  async validateOf(jkt: Buffer | null, call: DpopCall): Promise<void> {
+    const proof = await this.validate(call);
+    if (jkt === null || proof?.jkt.equals(jkt)) return;
+    throw new OAuthError('invalid_dpop_proof', 'the call needs a DPoP proof of the key of this session');
+  }
+
+  /**
    * @returns undefined if the request has no `DPoP` header
    * @throws OAuthError `invalid_dpop_proof`
    */

@@ -19,8 +19,11 @@ import { SessionView } from '../../../token/sessions/sessions.dto.js';
 
 export const userIdPipe = new UuidPipe(() => new OAuthError('invalid_request', 'user_id must be a UUID'));
 
-export function noSuchUser(): OAuthError {
-  return new OAuthError('not_found', 'there is no such user, device or session');
+/** @param mergedInto the user whom a former user is part of now */
+export function noSuchUser(mergedInto?: string): OAuthError {
+  return new OAuthError('not_found', 'there is no such user, device or session', {
+    ...(mergedInto !== undefined && { members: { merged_into: mergedInto } }),
+  });
 }
 
 /** Query of GET /users. Each parameter that is given restricts the result. */

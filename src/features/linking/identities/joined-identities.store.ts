@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { SessionIds } from '../../../platform/events.js';
+import { replaceWords } from '../../../user/user-words.store.js';
+import { UserWord } from '../../../user/user-word.entity.js';
+import { User } from '../../../user/user.entity.js';
+import type { LastIdentity } from '../../../user/last-identity.js';
+import { JoinedIdentity } from './joined-identity.entity.js';
+import { JoinedSession } from './joined-session.entity.js';
+
+/** Identity that is to be joined. */
+export type NewIdentity = Omit<JoinedIdentity, 'linkedAt'> & { readonly identity: LastIdentity };
+
+// Raw: the link is locked, so that its removal waits for this session, or this finds it removed.
+const BEGIN = `
+  WITH link AS (
+    SELECT user_id, identity_id FROM joined_identities WHERE user_id = $1 AND identity_id = $2 FOR KEY SHARE
+  )
+  INSERT INTO joined_sessions (user_id, session_id, identity_id, expires_at)
+  SELECT user_id, $3, identity_id, now() + make_interval(secs => $4) FROM link
+  RETURNING session_id`;
+
+/** Identities that users have joined to their own, and the sessions that have begun by them. */
+@Injectable()
+export class JoinedIdentities {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Returns those of a user, by provider. */
+  find(userId: string, manager: EntityManager = this.dataSource.manager): Promise<JoinedIdentity[]> {
+    return manager.find(JoinedIdentity, { where: { userId }, order: { provider: 'ASC' } });
+  }
+
+  findOne(identityId: string): Promise<JoinedIdentity | null> {
+    return this.dataSource.manager.findOneBy(JoinedIdentity, { identityId });
+  }
+
+  /** Joins an identity that no user has. Its row in `users` keeps every instance from making a user of it. */
+  async add(manager: EntityManager, { identity, ...joined }: NewIdentity): Promise<void> {
+    const { identityId, userId: mergedInto, provider, providerUserId } = joined;
+    const refused = { suspendedAt: () => 'now()', removedAt: () => 'now()' };
+    const names = { provider, providerUserId, username: null, email: null, identity };
+    const hidden = { userId: identityId, ...names, mergedInto, ...refused, lastSeenAt: () => `'infinity'` };
+    await manager.createQueryBuilder().insert().into(User).values(hidden as never).updateEntity(false).execute();
+    await replaceWords(manager, [{ userId: identityId, ...names }]); // by which its provider names it
+    await manager.insert(JoinedIdentity, joined);
+  }
+
+  /** Parts an identity: the next sign-in by it is a user of its own. */
+  async remove(manager: EntityManager, { userId, identityId }: JoinedIdentity): Promise<void> {
+    await manager.delete(JoinedIdentity, { identityId, userId });
+    await manager.delete(User, { userId: identityId, mergedInto: userId });
+    await manager.delete(UserWord, { userId: identityId });
+    await manager.delete(JoinedSession, { identityId, userId });
+  }
+
+  /** Notes that a session has begun by an identity. @param ttl seconds @returns whether it is joined */
+  async begin(userId: string, identityId: string, sessionId: string, ttl: number): Promise<boolean> {
+    const rows = await this.dataSource.manager.query<object[]>(BEGIN, [userId, identityId, sessionId, ttl]);
+    return rows.length > 0;
+  }
+
+  /** Returns the identity by which a session has begun; null: the user's own. */
+  async ofSession({ userId, sessionId }: Pick<SessionIds, 'userId' | 'sessionId'>): Promise<string | null> {
+    const session = await this.dataSource.manager.findOneBy(JoinedSession, { userId, sessionId });
+    return session?.identityId ?? null;
+  }
+
+  /** Returns the sessions that have begun by an identity. */
+  async sessions(
+    identityId: string,
+    manager: EntityManager = this.dataSource.manager,
+  ): Promise<SessionIds[]> {
+    const sessions = await manager.findBy(JoinedSession, { identityId });
+    return sessions.map(({ userId, sessionId }) => ({ userId, sessionId, deviceId: null }));
+  }
+
+  async rename(identityId: string, profile: Pick<JoinedIdentity, 'username' | 'email'>): Promise<void> {
+    await this.dataSource.manager.update(JoinedIdentity, { identityId }, profile);
+  }
+}
