@@ -150,5 +150,25 @@ export const ERROR: Json = {
       pattern: String.raw`^[\x20-\x21\x23-\x5B\x5D-\x7E]+$`,
       description: 'For people: fixed text that holds nothing of the request.',
     },
+    merged_into: {
+      type: 'string',
+      format: 'uuid',
+      description: 'Of `not_found`: the user whom a former user is part of now.',
+    },
+    identity: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['provider', 'username', 'email'],
+      properties: {
+        provider: { type: 'string' },
+        username: { type: ['string', 'null'] },
+        email: { type: ['string', 'null'] },
+      },
+      description: 'Of `identity_in_use`: the identity of the other user.',
+    },
+    merge_token: {
+      type: 'string',
+      description: 'Of `identity_in_use`: for POST /me/identities/merge, by this session.',
+    },
   },
 };

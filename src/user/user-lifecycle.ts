@@ -65,7 +65,10 @@ export interface UserLifecycle {
   right?(userId: string): Promise<UserRight | null>;
   /** @returns the identity by which a session has begun, if it is not the user's own, but joined to it */
   joinedIdentity?(session: SessionKey): Promise<JoinedIdentity | undefined>;
-  /** All sessions of a user end. @returns those of another user that have begun by the identity of this one */
+  /**
+   * All sessions of a user end.
+   * @returns those of another user that have begun by the identity of this one
+   */
   sessionsByIdentity?(userId: string): Promise<readonly SessionIds[]>;
   /** @returns what the feature says of users, by user */
   describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;

@@ -113,7 +113,17 @@ describe.each([
     const changes = new UserChanges(audit, { now: () => Date.now() } as Clock);
     const userStore = new UserStore(sql, dataSource.getRepository(User), NO_FEATURES);
     const keys = new KeyStore(dataSource, audit, { secretKey, accessTokenTtl: 600 });
-    const removals = [signOuts, devices, history, presence, codes, userStore, keys, audit, dataSource] as const;
+    const removals = [
+      signOuts,
+      devices,
+      history,
+      presence,
+      codes,
+      userStore,
+      keys,
+      audit,
+      dataSource,
+    ] as const;
     users = new UsersService(
       signOuts,
       devices,

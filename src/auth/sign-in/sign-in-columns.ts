@@ -63,7 +63,9 @@ export interface Recorded {
   readonly event: StoredDeviceEvent | null;
 }
 
-export type SignInResult = { readonly refused: RefusalReason; readonly mergedInto?: string | null } | (Recorded & { readonly refused: null });
+export type SignInResult =
+  | { readonly refused: RefusalReason; readonly mergedInto?: string | null }
+  | (Recorded & { readonly refused: null });
 
 /** What is new about a sign-in (docs/audit.md#new-devices-and-networks); null: it cannot be known. */
 export interface SignInNews {

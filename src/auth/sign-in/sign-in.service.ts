@@ -119,7 +119,9 @@ export class SignInService {
           begunAt,
           deviceName: device.device_name ?? null,
           userAgent: cleanUserAgent(device.user_agent) ?? origin.userAgent,
-          providerSubject: restsOn ? restsOn.providerSubject : hashIfNamed(proven.provider, proven.identity.subject),
+          providerSubject: restsOn
+            ? restsOn.providerSubject
+            : hashIfNamed(proven.provider, proven.identity.subject),
           providerSession: delegated
             ? randomBytes(32) // the end of the browser's session at the provider does not mean this one
             : restsOn
@@ -139,7 +141,14 @@ export class SignInService {
       const { accessToken, isFirst } = written;
       await this.endIfEnded(verified, session, isFirst, origin);
       const known = { ...identity, facts: { ...identity.facts, ...facts } };
-      await this.steps.after({ provider, identity: known, requestedAt, ...(joined && { joined }), session, origin });
+      await this.steps.after({
+        provider,
+        identity: known,
+        requestedAt,
+        ...(joined && { joined }),
+        session,
+        origin,
+      });
       return {
         access_token: accessToken.token,
         token_type: 'Bearer',

@@ -1,7 +1,8 @@
 import type { Feature } from '../../extensions.js';
 import type { ProviderRow } from '../../platform/config/providers/provider-keys.js';
-import type { ProviderSource } from '../../platform/config/providers/provider-source.js';
+import { siblingVariable } from '../../platform/config/providers/provider-variables.js';
 import { list } from '../../platform/config/settings/parsers.js';
+import type { Settings } from '../../platform/config/settings/settings.js';
 
 const providerKeys = {
   links: {
@@ -28,15 +29,12 @@ declare module '../../platform/events.js' {
   }
 }
 
-/** A name must be that of another provider. */
-function checkLinks(sources: readonly ProviderSource[]): void {
-  const names = new Set(sources.map(({ name }) => name));
-  for (const source of sources) {
-    for (const name of source.read(providerKeys, 'links') ?? []) {
-      if (name === source.name) source.refuse('links', 'names the provider itself', 'another provider');
-      else if (!names.has(name)) source.refuse('links', `names ${name}`, 'the name of an enabled provider');
-    }
-  }
+function warningsOf({ providers }: Pick<Settings, 'providers'>): readonly string[] {
+  return [...providers.values()].flatMap(({ links = [], variables }) => {
+    const variable = siblingVariable(variables.adapter, 'links');
+    const unknown = links.filter((name) => !providers.has(name));
+    return unknown.map((name) => `${variable}: ${name} is no enabled provider`);
+  });
 }
 
 export const linking: Feature = {
@@ -44,9 +42,10 @@ export const linking: Feature = {
   providerKeys,
   ofProvider: (source) => {
     const links = source.read(providerKeys, 'links');
+    if (links?.includes(source.name)) source.refuse('links', 'names the provider itself', 'another provider');
     return links ? { links } : {};
   },
-  checkProviders: checkLinks,
+  warnings: warningsOf,
   isOn: ({ providers }) => [...providers.values()].some(({ links }) => links !== undefined),
   module: async () => ({ module: (await import('./linking.module.js')).LinkingModule }),
   documented: { PROVIDERS_NAME_LINKS: 'mock' },

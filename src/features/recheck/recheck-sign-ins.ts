@@ -79,7 +79,9 @@ export class RecheckSignIns implements SignInStep {
     if (!row && (await this.store.has(userId))) throw new DatabaseBusy('the provider is being asked');
     const outcome = row && (await this.recheck.run(row, this.providers.get(provider), settings));
     if (outcome?.answered === false) {
-      throw new OAuthError('server_error', 'the identity provider does not answer', { reason: outcome.reason });
+      throw new OAuthError('server_error', 'the identity provider does not answer', {
+        reason: outcome.reason,
+      });
     }
     if (outcome?.isAllowed) return { facts: { isRechecked: true } };
     const reason = row ? 'recheck' : 'recheck: no token of the provider';

@@ -19,7 +19,9 @@ import type { ProviderCheck } from './provider-check.entity.js';
 import { ProviderTokens } from './provider-tokens.js';
 
 /** What a call has shown; `reason`: why there was no good answer, for the log. */
-export type Outcome = { readonly answered: true; readonly isAllowed: boolean } | { readonly answered: false; readonly reason: string };
+export type Outcome =
+  | { readonly answered: true; readonly isAllowed: boolean }
+  | { readonly answered: false; readonly reason: string };
 
 /** Attempts to store a new refresh token, a second apart: the lease is longer. */
 const TRIES = 30;
@@ -89,7 +91,8 @@ export class Recheck {
     { interval }: RecheckSettings,
   ): Promise<Outcome> {
     const { userId, provider } = row;
-    if (!(await this.store.isLeased(row))) return { answered: true, isAllowed: true }; // the user has signed in since
+    // the user has signed in since
+    if (!(await this.store.isLeased(row))) return { answered: true, isAllowed: true };
     const subject = hashIfNamed(provider, identity.subject);
     const isSame = row.subject === null || subject?.equals(row.subject) === true;
     if (deriveUserId(provider, identity.providerUserId) !== userId || !isSame) {

@@ -34,7 +34,10 @@ export class UserDirectory {
   async search(filter: UserFilter, limit: number, cursor?: string): Promise<UserList> {
     const { userId } = filter;
     // The user of an identity, which may be joined to theirs.
-    const found = userId !== undefined && { userId: (await this.users.mergedInto(userId)) ?? userId, provider: undefined };
+    const found = userId !== undefined && {
+      userId: (await this.users.mergedInto(userId)) ?? userId,
+      provider: undefined,
+    };
     const { users, next } = await this.findPage({ ...filter, ...found }, limit, cursor);
     const views = await this.describe(users, MOST_COUNTED);
     return { users: views, ...(next !== undefined && { next_cursor: next }) };

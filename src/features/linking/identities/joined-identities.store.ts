@@ -34,15 +34,25 @@ export class JoinedIdentities {
     return this.dataSource.manager.findOneBy(JoinedIdentity, { identityId });
   }
 
-  /** Joins an identity that no user has. Its row in `users` keeps every instance from making a user of it. */
-  async add(manager: EntityManager, { identity, ...joined }: NewIdentity): Promise<void> {
+  /**
+   * Joins an identity that no user has. Its row in `users` keeps every instance from making a user of it.
+   * @returns when; undefined: a concurrent call was faster
+   */
+  async add(manager: EntityManager, { identity, ...joined }: NewIdentity): Promise<Date | undefined> {
     const { identityId, userId: mergedInto, provider, providerUserId } = joined;
     const refused = { suspendedAt: () => 'now()', removedAt: () => 'now()' };
     const names = { provider, providerUserId, username: null, email: null, identity };
     const hidden = { userId: identityId, ...names, mergedInto, ...refused, lastSeenAt: () => `'infinity'` };
-    await manager.createQueryBuilder().insert().into(User).values(hidden as never).updateEntity(false).execute();
+    const inserting = manager
+      .createQueryBuilder()
+      .insert()
+      .into(User)
+      .values(hidden as never);
+    const { raw } = await inserting.orIgnore().returning('user_id').execute();
+    if ((raw as object[]).length === 0) return undefined;
     await replaceWords(manager, [{ userId: identityId, ...names }]); // by which its provider names it
-    await manager.insert(JoinedIdentity, joined);
+    const { linkedAt } = await manager.save(JoinedIdentity, joined);
+    return linkedAt;
   }
 
   /** Parts an identity: the next sign-in by it is a user of its own. */

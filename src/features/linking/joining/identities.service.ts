@@ -34,7 +34,7 @@ import { MergeTokens } from '../merge/merge-tokens.js';
 const MOST_JOINED = 10;
 
 /** State of a joining, as StateService knows it: no other flow, and no other session, can spend it. */
-export const stateOf = ({ userId, sessionId }: SessionIds, state: string): string =>
+const stateOf = ({ userId, sessionId }: SessionIds, state: string): string =>
   `link ${userId} ${sessionId} ${state}`;
 
 /** Joins identities to users, and parts them (docs/guides/linking.md). */
@@ -100,8 +100,7 @@ export class Identities {
     const admitted = await this.steps.check(verified, origin);
     const joined = toJoined(caller.userId, admitted);
     const taken = await this.join(joined, origin);
-    if (!taken) return toView({ ...joined, linkedAt: new Date() });
-    if (taken instanceof Date) return toView({ ...joined, linkedAt: taken });
+    if (taken !== 'taken') return toView({ ...joined, linkedAt: taken });
     const { provider, username, email } = joined;
     const merge_token = await this.tokens.make(caller, joined);
     throw new OAuthError('identity_in_use', 'the identity is that of another user', {
@@ -116,16 +115,23 @@ export class Identities {
   async joinByOperator(userId: string, provider: string, id: string, origin: Origin): Promise<IdentityView> {
     this.providers.get(provider);
     const profile = { username: null, email: null, identity: {} };
-    const joined = { userId, provider, providerUserId: id, identityId: deriveUserId(provider, id), ...profile };
+    const joined = {
+      userId,
+      provider,
+      providerUserId: id,
+      identityId: deriveUserId(provider, id),
+      ...profile,
+    };
     const taken = await this.join(joined, origin);
     if (taken === 'taken') throw inUse();
-    return toView({ ...joined, linkedAt: taken ?? new Date() });
+    return toView({ ...joined, linkedAt: taken });
   }
 
   /** @throws OAuthError `not_found`; `access_denied` for the user's own identity */
   async part(userId: string, provider: string, origin: Origin): Promise<void> {
     const [user, all] = await Promise.all([this.users.find(userId), this.identities.find(userId)]);
-    if (user?.provider === provider) throw new OAuthError('access_denied', 'the own identity of a user stays');
+    if (user?.provider === provider)
+      throw new OAuthError('access_denied', 'the own identity of a user stays');
     const identity = all.find((one) => one.provider === provider);
     if (!user || !identity) throw noSuchIdentity();
     const cause = 'unlinked';
@@ -150,8 +156,8 @@ export class Identities {
     throw new OAuthError('access_denied', 'identities of this provider cannot be joined');
   }
 
-  /** @returns undefined: joined now; a time: it was before; `taken`: it is that of another user */
-  private async join(joined: NewIdentity, origin: Origin): Promise<Date | 'taken' | undefined> {
+  /** @returns since when it is joined; `taken`: it is that of another user */
+  private async join(joined: NewIdentity, origin: Origin): Promise<Date | 'taken'> {
     const { userId, identityId, provider } = joined;
     return this.history.transactionOf(userId, async ({ manager, append }) => {
       const locked = await lockEach(manager, [userId, identityId]);
@@ -167,17 +173,19 @@ export class Identities {
       if (other?.suspendedAt) throw new OAuthError('access_denied', 'this account may not sign in');
       checkRoom(all, present);
       if (other) return 'taken';
-      await this.identities.add(manager, joined);
+      const linkedAt = await this.identities.add(manager, joined);
+      if (!linkedAt) throw inUse();
       await append('identities.changed', [[userId, {}]]);
       await this.audit.write(manager, [toFacts('identity_linked', joined, origin)]);
-      return undefined;
+      return linkedAt;
     });
   }
 }
 
 /** @throws OAuthError `invalid_request` if the user has one of this provider, or too many */
 export function checkRoom(all: readonly JoinedIdentity[], ofProvider: JoinedIdentity | undefined): void {
-  if (ofProvider) throw new OAuthError('invalid_request', 'another identity of this provider is joined already');
+  if (ofProvider)
+    throw new OAuthError('invalid_request', 'another identity of this provider is joined already');
   if (all.length < MOST_JOINED) return;
   throw new OAuthError('invalid_request', `a user may join ${MOST_JOINED} identities`);
 }
@@ -191,7 +199,7 @@ function toJoined(userId: string, { provider, identity }: Verified): NewIdentity
 
 type Event = 'identity_linked' | 'identity_unlinked';
 
-export function toFacts(event: Event, joined: Omit<JoinedIdentity, 'linkedAt'>, origin: Origin) {
+function toFacts(event: Event, joined: Omit<JoinedIdentity, 'linkedAt'>, origin: Origin) {
   const { userId, provider, providerUserId } = joined;
   return { event, userId, provider, providerUserId, origin };
 }
@@ -207,4 +215,3 @@ function noSuchIdentity(): OAuthError {
 function inUse(): OAuthError {
   return new OAuthError('identity_in_use', 'the identity is that of another user');
 }
-

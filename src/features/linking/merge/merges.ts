@@ -89,7 +89,10 @@ export class Merges {
     const state = (await this.lifecycles.describe([other])).get(identityId);
     if (state?.directory || (await this.lifecycles.rightOf(identityId))) throw heldUser();
     const present = await this.identities.find(userId, manager);
-    checkRoom(present, present.find((one) => one.provider === provider));
+    checkRoom(
+      present,
+      present.find((one) => one.provider === provider),
+    );
     const taken = new Set([user.provider, provider, ...present.map((one) => one.provider)]);
     const links = this.providers.find(user.provider)?.settings.links ?? [];
     const theirs = await this.identities.find(identityId, manager);
