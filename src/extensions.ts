@@ -91,6 +91,7 @@ export {
   UserLifecycle,
   type ClaimedUser,
   type DeviceKey,
+  type DeviceListStates,
   type DeviceStates,
   type SessionsEnd,
   type UserQuery,

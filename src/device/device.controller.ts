@@ -39,7 +39,8 @@ export class DeviceController {
     await this.limits.countUser('read', caller.userId); // a page costs as much as many refreshes
     const by = { type: 'user', name: caller.userId };
     const { devices, ...next } = await this.reads.run(by, () => this.devices.list(caller.userId, cursor));
-    return { ...next, devices: devices.map((device) => asSeen(device, caller)) };
+    const beside = cursor === undefined ? await this.devices.describeList(caller.userId) : {};
+    return { ...next, ...beside, devices: devices.map((device) => asSeen(device, caller)) };
   }
 
   /**

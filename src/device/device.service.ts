@@ -7,7 +7,7 @@ import { Sql } from '../platform/database/sql.js';
 import { OAuthError } from '../platform/errors/oauth-error.js';
 import type { SessionIds } from '../platform/events.js';
 import { answer } from '../platform/http/answer.js';
-import { UserLifecycles } from '../user/user-lifecycle.js';
+import { UserLifecycles, type DeviceListStates } from '../user/user-lifecycle.js';
 import { browserOf } from '../platform/http/user-agent.js';
 import { SessionStore } from '../token/sessions/session.store.js';
 import { lockUser } from '../user/lock-user.js';
@@ -33,6 +33,11 @@ export class DeviceService {
   async list(userId: string, cursor?: string): Promise<DeviceList> {
     const { page, next } = await this.devices.findPage(userId, cursor);
     return { devices: await this.toViews(userId, page), ...next };
+  }
+
+  /** Returns what features say beside the list. */
+  describeList(userId: string): Promise<DeviceListStates> {
+    return this.lifecycles.describeDeviceList(userId);
   }
 
   /** Returns some devices in the order of their ids, behind one; none: there are no more. */

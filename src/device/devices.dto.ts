@@ -98,4 +98,7 @@ export class OwnDeviceList {
 
   /** For the next page; left out on the last one. */
   next_cursor?: string;
+
+  /** On the first page, if `GET /devices/refused` has programs; else left out. */
+  has_refused_programs?: boolean;
 }

@@ -25,6 +25,11 @@ export interface DeviceKey {
 /** What features say of a device of a user. Each feature declares its members, as in UserStates. */
 export interface DeviceStates {}
 
+/**
+ * What features say of all devices of a user together. Each feature declares its members, as in UserStates.
+ */
+export interface DeviceListStates {}
+
 /** How sessions of a user have ended. */
 export interface SessionsEnd {
   /** Their devices. */
@@ -55,6 +60,8 @@ export interface UserLifecycle {
   removed?(manager: EntityManager, userId: string): Promise<boolean | void>;
   /** @returns what the feature says of some devices of the user, by device */
   describeDevices?(userId: string, deviceIds: readonly string[]): Promise<ReadonlyMap<string, DeviceStates>>;
+  /** @returns what the feature says beside the list of the user's devices */
+  describeDeviceList?(userId: string): Promise<DeviceListStates>;
   /** A device of the user is removed. @param isByPerson absent: it was one too many */
   deviceRemoved?(manager: EntityManager, device: DeviceKey, isByPerson?: boolean): Promise<void>;
   /** Somebody lets the user sign in. @returns true: the feature had refused that */
@@ -114,6 +121,12 @@ export class UserLifecycles implements OnModuleInit {
         states.set(deviceId, { ...states.get(deviceId), ...state });
       }
     }
+    return states;
+  }
+
+  async describeDeviceList(userId: string): Promise<DeviceListStates> {
+    const states: DeviceListStates = {};
+    for (const one of this.all) Object.assign(states, await one.describeDeviceList?.(userId));
     return states;
   }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import request from 'supertest';
+import { type Claims, Employee, GRANT, idJagEnv, now } from './assertions.js';
 import { Agent, AGENT_SECRET, AGENTS_CONTENT, agentsFile, AGENTS, API, OTHER_API } from './agent.js';
 import { assertionOf, DocumentHost } from './document-host.js';
 import { storedEvents } from '../support/audit.js';
@@ -10,26 +11,9 @@ import { OidcIssuer, TamperingProxy } from '../support/oidc-issuer.js';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { latchkeyCommand } from '../support/service-process.js';
-import { authorization, bearer, claimsOf, type Tokens } from '../support/sign-in.js';
-import { reissue, type SigningKey } from '../support/signing-key.js';
+import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { use } from '../support/use.js';
 import { until } from '../support/waiting.js';
-
-const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-const now = (): number => Math.floor(Date.now() / 1000);
-
-const providerEnv = (name: string, url: string): Record<string, string> => ({
-  [`PROVIDERS_${name}_ADAPTER`]: 'oidc',
-  [`PROVIDERS_${name}_URL`]: url,
-  [`PROVIDERS_${name}_CLIENT_ID`]: 'latchkey',
-  [`PROVIDERS_${name}_CLIENT_SECRET`]: 'a client secret of the issuer',
-  [`PROVIDERS_${name}_ID_JAG`]: 'on',
-  [`PROVIDERS_${name}_CLAIMS`]: 'roles=roles',
-});
-
-interface Claims {
-  [name: string]: unknown;
-}
 
 describe('a program that the provider of a user allows (ID-JAG)', () => {
   const host = use(() => DocumentHost.start());
@@ -38,56 +22,27 @@ describe('a program that the provider of a user allows (ID-JAG)', () => {
   const real = use(() => OidcIssuer.behind(proxy));
   const env = () => ({
     PROVIDERS_MOCK_ENABLED: 'false',
-    ...providerEnv('CORP', issuer.url),
-    ...providerEnv('REAL', proxy.url),
+    ...idJagEnv('CORP', issuer.url),
+    ...idJagEnv('REAL', proxy.url),
     SERVICE_KEYS: SERVICE_KEY,
     AGENTS_FILE: agentsFile({ ...AGENTS_CONTENT, trust: ['127.0.0.1'] }),
   });
   const service = use(() => startTestService(env()));
-  let sub: string;
+  let person: Employee;
   beforeEach(() => {
     issuer.reset();
-    sub = randomUUID();
+    person = new Employee(issuer, service.url);
   });
 
-  /** As a provider makes it (draft-ietf-oauth-identity-assertion-authz-grant §3); `undefined` removes a member. */
-  const assertion = (claims: Claims = {}, header: Claims = {}, key: SigningKey = issuer.key): string => {
-    const usual = {
-      iss: issuer.url,
-      sub,
-      aud: service.url,
-      client_id: AGENTS.secret.client_id,
-      jti: randomUUID(),
-      iat: now(),
-      exp: now() + 300,
-      resource: API,
-      scope: 'orders:read',
-      email: `${sub}@corp.example`,
-    };
-    const type = { alg: 'ES256', kid: 'first', typ: 'oauth-id-jag+jwt' };
-    return reissue('e30.e30.', key, { ...usual, ...claims }, { ...type, ...header });
-  };
-  const secret = { client_id: AGENTS.secret.client_id, client_secret: AGENT_SECRET };
-  const exchange = (token: string, more: Claims = {}, url = service.url) => {
-    const sent = Object.entries({ grant_type: GRANT, assertion: token, ...secret, ...more });
-    const body = Object.fromEntries(sent.filter(([, value]) => value !== undefined));
-    return request(url).post('/oauth2/token').type('form').send(body);
-  };
+  const assertion: Employee['assertion'] = (...parts) => person.assertion(...parts);
+  const exchange: Employee['exchange'] = (...parts) => person.exchange(...parts);
   const exchanged = async (claims?: Claims): Promise<string> =>
     (await exchange(assertion(claims)).expect(200)).body.access_token as string;
   const isActive = async (token: string): Promise<boolean> => {
     const asked = bearer(service.url, SERVICE_KEY).post('/oauth2/introspect', { token });
     return (await asked.expect(200)).body.active as boolean;
   };
-  const signedIn = async (claims: Claims = {}): Promise<Tokens> => {
-    issuer.callback = { code: 'a code' };
-    issuer.claims = { sub, ...claims };
-    issuer.user = { sub };
-    const { redirect_url, state } = await authorization(service.url, { provider: 'corp' });
-    await fetch(redirect_url, { redirect: 'manual' });
-    const body = { code: 'a code', state, device_id: randomUUID() };
-    return (await request(service.url).post('/oauth2/token').send(body).expect(200)).body as Tokens;
-  };
+  const signedIn = (claims?: Claims): Promise<Tokens> => person.signIn(claims);
   const reasons = async (): Promise<unknown[]> =>
     (await storedEvents(service.databaseUrl))
       .filter(({ event }) => event === 'sign_in_refused')
@@ -112,8 +67,8 @@ describe('a program that the provider of a user allows (ID-JAG)', () => {
       .expect(200);
     expect(user.body).toMatchObject({
       provider: 'corp',
-      provider_user_id: sub,
-      email: `${sub}@corp.example`,
+      provider_user_id: person.sub,
+      email: `${person.sub}@corp.example`,
       devices: [{ device_name: 'Secret Agent', signed_in: true, agent: { allowed_by: 'corp' } }],
     });
     const events = await storedEvents(service.databaseUrl);
@@ -179,7 +134,7 @@ describe('a program that the provider of a user allows (ID-JAG)', () => {
     await until(async () => (await reasons()).length > before, 'the refusal is stored');
     expect((await reasons()).at(-1)).toContain(reason);
     const known = 'SELECT FROM users WHERE provider_user_id = $1';
-    expect(await query(service.databaseUrl, known, [sub])).toEqual([]);
+    expect(await query(service.databaseUrl, known, [person.sub])).toEqual([]);
   });
 
   it.each<[string, () => Claims, string]>([
@@ -320,6 +275,8 @@ describe('a program that the provider of a user allows (ID-JAG)', () => {
       const token = await exchanged();
       const deviceId = claimsOf(token)['device_id'] as string;
       expect((await own.get('/devices/refused').expect(200)).body).toEqual({ programs: [] });
+      const listed = async () => (await own.get('/devices').expect(200)).body as object;
+      expect(await listed()).not.toHaveProperty('has_refused_programs');
       await end(phone, deviceId);
       expect(await isActive(token)).toBe(false);
       expect((await exchange(assertion(later())).expect(401)).body).toMatchObject({ error: 'invalid_grant' });
@@ -334,9 +291,11 @@ describe('a program that the provider of a user allows (ID-JAG)', () => {
           },
         ],
       });
+      expect(await listed()).toHaveProperty('has_refused_programs', true);
       await exchange(assertion({ ...later(), resource: OTHER_API, scope: undefined })).expect(200);
       await own.post(`/devices/${deviceId}/allow`).expect(204);
       await own.post(`/devices/${deviceId}/allow`).expect(404);
+      expect(await listed()).not.toHaveProperty('has_refused_programs');
       expect((await own.get('/devices/refused').expect(200)).body).toEqual({ programs: [] });
       expect(await isActive(await exchanged(later()))).toBe(true);
     });
@@ -374,7 +333,7 @@ describe('a program that the provider of a user allows (ID-JAG)', () => {
       const phone = await signedIn();
       const id = String(claimsOf(await exchanged())['device_id']);
       await bearer(service.url, phone.access_token).delete(`/devices/${id}`).expect(204);
-      sub = randomUUID();
+      person = new Employee(issuer, service.url);
       const stranger = await signedIn();
       await bearer(service.url, stranger.access_token).post(`/devices/${id}/allow`).expect(404);
       await exchange(assertion()).expect(200);
@@ -400,7 +359,7 @@ describe('a program that the provider of a user allows (ID-JAG)', () => {
       const refused = await exchange(assertion(), {}, strict.url).expect(403);
       expect(refused.body).toMatchObject({ error: 'access_denied' });
       const known = 'SELECT FROM users WHERE provider_user_id = $1';
-      expect(await query(service.databaseUrl, known, [sub])).toEqual([]);
+      expect(await query(service.databaseUrl, known, [person.sub])).toEqual([]);
     } finally {
       await strict.close();
     }
@@ -434,7 +393,7 @@ describe('id_jag', () => {
   const url = 'https://idp.example';
 
   it('stops the start if two providers have one issuer', async () => {
-    const both = { ...providerEnv('CORP', url), ...providerEnv('OTHER', `${url}/`) };
+    const both = { ...idJagEnv('CORP', url), ...idJagEnv('OTHER', `${url}/`) };
     const { code, stdout } = await check({ ...both, AGENTS_FILE: agentsFile() });
     expect([code, stdout]).toEqual([
       1,
@@ -445,7 +404,7 @@ describe('id_jag', () => {
   });
 
   it('stops the start without AGENTS_FILE', async () => {
-    const { code, stdout } = await check(providerEnv('CORP', url));
+    const { code, stdout } = await check(idJagEnv('CORP', url));
     expect([code, stdout]).toEqual([1, expect.stringContaining('AGENTS_FILE is not set, and id_jag is on')]);
   });
 });

@@ -33,7 +33,7 @@ it('is at most 9.3 kB with keys, renewal, claims and idle time, and a sign-in an
     ['requests.js', 1450],
     ['hand-on.js', 750], // loaded by the callback page
     ['step-up.js', 900], // loaded after a 401
-    ['account.js', 600], // loaded for the user's profile, and with the devices
+    ['account.js', 650], // loaded for the user's profile, and with the devices
     ['idle-watch.js', 950], // loaded if idle time applies
   ] as const;
   for (const [name, most] of others) {
@@ -49,10 +49,10 @@ it('is at most 9.3 kB with keys, renewal, claims and idle time, and a sign-in an
 });
 
 it('has the components in files of their own, which are loaded when they are shown', async () => {
-  expect(await gzipped('components.js', 'user.js')).toBeLessThanOrEqual(3850);
-  expect(await gzipped('components.js', 'devices.js')).toBeLessThanOrEqual(6750);
-  expect(await gzipped('programs.js')).toBeLessThanOrEqual(1450); // with the first program
-  expect(await gzipped('components.js', 'idle-notice.js')).toBeLessThanOrEqual(2850);
+  expect(await gzipped('components.js', 'user.js')).toBeLessThanOrEqual(3900);
+  expect(await gzipped('components.js', 'devices.js')).toBeLessThanOrEqual(6800);
+  expect(await gzipped('programs.js')).toBeLessThanOrEqual(1800); // with the first program
+  expect(await gzipped('components.js', 'idle-notice.js')).toBeLessThanOrEqual(2900);
 });
 
 it('has the channel and its sockets in two files of 1 kB each without imports, which are loaded together', async () => {
@@ -72,7 +72,7 @@ it('in Node.js, rejects with a LatchkeyError in each function, leaves nothing un
     const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage, loadSocketIo });
     const calls = {
       signIn: [], stepUp: [{ maxAge: 60 }], providers: [], showProviders: [], showDevices: [], showUser: [], showIdleNotice: [], showDeviceRequests: [], deviceRequests: [], decideDeviceRequest: ['BDFH-JLNP', true], stay: [], handleCallback: [], accessToken: [], fetch: ['/x'], connect: [], signOut: [{ provider: true }],
-      me: [], devices: [], renameDevice: ['x', 'y'], removeDevice: ['x'],
+      me: [], devices: [], renameDevice: ['x', 'y'], removeDevice: ['x'], refusedPrograms: [], allowProgram: ['x'],
     };
     const functions = Object.keys(client).filter((name) => !['session', 'idleEndsAt', 'on', 'close'].includes(name));
     if (functions.sort().join() !== Object.keys(calls).sort().join()) console.log('other functions', functions);

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
-import { signIn } from './sign-in.js';
+import { signIn, type Tokens } from './sign-in.js';
 
 /** What `@latchkey/client` is published with, as a folder to serve; the build is the test command's. */
 const CLIENT = new URL('../../packages/client/dist/', import.meta.url);
@@ -125,7 +125,17 @@ export class ClientApp {
  */
 export async function storeSession(where: Page, service: string, user: string, age = 0): Promise<string> {
   const device_id = randomUUID();
-  const tokens = await signIn(service, user, { device_id });
+  return storeTokens(where, service, await signIn(service, user, { device_id }), device_id, age);
+}
+
+/** Stores a session of a device, as the client would. @returns the user's id */
+export async function storeTokens(
+  where: Page,
+  service: string,
+  tokens: Tokens,
+  device_id: string,
+  age = 0,
+): Promise<string> {
   const now = Date.now();
   // With idle time, an old token is not refreshed without an action.
   if (age > 0) Reflect.deleteProperty(tokens, 'idle_expires_in');

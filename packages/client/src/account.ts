@@ -1,5 +1,5 @@
 import type { LatchkeyError } from './latchkey-error.js';
-import type { Device, DeviceRequest, Latchkey, User } from './latchkey.js';
+import type { Device, DeviceRequest, Latchkey, RefusedProgram, User } from './latchkey.js';
 import type { Post } from './service/post.js';
 import type { Call } from './service/service.js';
 import type { Refresher } from './tokens/refresher.js';
@@ -7,7 +7,13 @@ import type { TokenKeeper } from './tokens/tokens.js';
 
 export type Account = Pick<
   Latchkey,
-  'me' | 'devices' | 'renameDevice' | 'deviceRequests' | 'decideDeviceRequest'
+  | 'me'
+  | 'devices'
+  | 'renameDevice'
+  | 'refusedPrograms'
+  | 'allowProgram'
+  | 'deviceRequests'
+  | 'decideDeviceRequest'
 >;
 
 /**
@@ -51,6 +57,10 @@ export function makeAccount(
       }));
     },
     renameDevice: (id, name) => api('PATCH', `/devices/${id}`, { device_name: name }),
+    async refusedPrograms() {
+      return (await api<{ programs: RefusedProgram[] }>('GET', '/devices/refused')).programs;
+    },
+    allowProgram: (id) => api('POST', `/devices/${id}/allow`),
     async deviceRequests() {
       return (await api<{ device_requests: DeviceRequest[] }>('GET', '/me/device-requests')).device_requests;
     },

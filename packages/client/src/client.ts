@@ -281,6 +281,8 @@ export function createClient<Events extends object = any>(options: ClientOptions
     devices: inAccount((loaded) => loaded.devices),
     renameDevice: inAccount((loaded) => loaded.renameDevice),
     removeDevice: (id) => leave('DELETE', `/devices/${id}`, id === keeper.get()?.device_id),
+    refusedPrograms: inAccount((loaded) => loaded.refusedPrograms),
+    allowProgram: inAccount((loaded) => loaded.allowProgram),
     deviceRequests: inAccount((loaded) => loaded.deviceRequests),
     decideDeviceRequest: inAccount((loaded) => loaded.decideDeviceRequest),
     close() {

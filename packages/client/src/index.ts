@@ -20,6 +20,7 @@ export type {
   Device,
   DeviceRequest,
   Latchkey,
+  RefusedProgram,
   SignOutOptions,
   SignOutScope,
   User,

@@ -59,6 +59,13 @@ export interface Device {
   readonly agent?: Agent;
 }
 
+/** A program that a provider allows, and that stays away since a person has ended it. Times are RFC 3339. */
+export interface RefusedProgram extends Pick<Agent, 'client_id' | 'client_name' | 'resource'> {
+  /** Its device, which may be removed. */
+  readonly device_id: string;
+  readonly refused_at: string;
+}
+
 /** A device without a browser that asks to be signed in as the user. Times are RFC 3339. */
 export interface DeviceRequest {
   readonly request_id: string;
@@ -294,6 +301,20 @@ export interface Latchkey<Events extends object = any> {
   readonly renameDevice: (deviceId: string, name: string) => Promise<Device>;
   /** Signs a device out, and removes it from the list. */
   readonly removeDevice: (deviceId: string) => Promise<void>;
+
+  /**
+   * Lists the programs that a provider allows, and that stay away since the user or the support has ended them; the latest end first.
+   * @throws LatchkeyError `method_not_allowed` if no provider of the service has `id_jag`
+   */
+  readonly refusedPrograms: () => Promise<RefusedProgram[]>;
+  /**
+   * Lets such a program act for the user again, as soon as the provider allows it the next time.
+   * @throws LatchkeyError `not_found` if it need not stay away
+   *
+   * @example
+   * for (const { device_id } of await latchkey.refusedPrograms()) await latchkey.allowProgram(device_id);
+   */
+  readonly allowProgram: (deviceId: string) => Promise<void>;
 
   /**
    * Lists the devices without a browser that ask to be signed in as the user (`DEVICE_GRANT=push`), newest first. The channel's event

@@ -29,6 +29,7 @@ import { Assertions } from './id-jag/assertions.js';
 import { IdJagGrant } from './id-jag/id-jag.grant.js';
 import { idJagIssuers } from './id-jag/id-jag.settings.js';
 import { RefusedProgramsController } from './id-jag/refused-programs.controller.js';
+import { RefusedPrograms } from './id-jag/refused-programs.store.js';
 import { SharedSessions } from './id-jag/shared-sessions.js';
 import { ProgramsController } from './support/programs.controller.js';
 import { AgentCodeGrant } from './tokens/agent-code.grant.js';
@@ -60,7 +61,7 @@ export class AgentsModule implements NestModule {
     return {
       module: AgentsModule,
       controllers: hasAssertions ? [RefusedProgramsController] : [],
-      providers: hasAssertions ? [Assertions, IdJagGrant, SharedSessions] : [],
+      providers: hasAssertions ? [Assertions, IdJagGrant, RefusedPrograms, SharedSessions] : [],
     };
   }
 

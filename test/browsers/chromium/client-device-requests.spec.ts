@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../../support/chromium.js';
 import { ClientApp, storeSession } from '../../support/client-app.js';
 import { use, useEach, useService } from '../../support/use.js';
+import { until } from '../../support/waiting.js';
 
 /** Devices without a browser: the component of the SDK, and the page of the service. */
 inChromium('requests of devices', () => {
@@ -72,6 +73,18 @@ inChromium('requests of devices', () => {
     await page.getByText('The device is signed in.').waitFor();
     await page.getByText('Sign “build server” in?').waitFor({ state: 'detached' });
     expect(await poll(begun)).toBe(200);
+  });
+
+  it('keep the focus and what is typed while another one arrives', async () => {
+    const user = await open();
+    await begin({ login_hint: user });
+    const number = page.getByLabel('Number on the device').first();
+    await number.pressSequentially('1');
+    await begin({ login_hint: user });
+    await until(async () => (await page.getByRole('listitem').count()) === 2);
+    await page.keyboard.type('2');
+    const numbers = await page.getByLabel('Number on the device').all();
+    expect((await Promise.all(numbers.map((one) => one.inputValue()))).toSorted()).toEqual(['', '12']);
   });
 
   it('show the address as it is, whatever the device calls itself', async () => {

@@ -1,4 +1,4 @@
-import type { Device, Latchkey } from '../latchkey.js';
+import type { Device, Latchkey, RefusedProgram } from '../latchkey.js';
 import type { DeviceRequestsOptions, DevicesOptions, IdleNoticeOptions, UserOptions } from '../options.js';
 import english from '../texts/account/account-en.js';
 import type { AccountTexts } from '../texts/account/account-texts.js';
@@ -66,23 +66,32 @@ async function show<Options extends object>(
   const others = LOADERS[texts.language]?.().catch(() => undefined); // then in English
   const [component, language] = await Promise.all([orNetworkError(loading), others]);
   const words = { ...english, ...language?.default, ...texts };
-  const pages = (most: number): Promise<DevicePages> => loadPages(api, most);
+  const pages = (most: number): Promise<DevicePages> => loadPages(client, api, most);
   const kit = { client, pages, texts: words, orNetworkError, make, icon, mount };
   if (!claimed.signal.aborted)
     claimed.signal.addEventListener('abort', component.show(kit, place, options ?? ({} as Options)));
   return () => claimed.abort();
 }
 
-async function loadPages(api: Call, most: number): Promise<DevicePages> {
+interface Page {
+  readonly devices: Device[];
+  readonly next_cursor?: string;
+  readonly has_refused_programs?: true;
+}
+
+async function loadPages(client: Latchkey, api: Call, most: number): Promise<DevicePages> {
   const devices: Device[] = [];
+  let refused: readonly RefusedProgram[] = [];
   let cursor: string | undefined;
   do {
     const query = cursor ? `?cursor=${encodeURIComponent(cursor)}` : '';
-    const page = await api<{ devices: Device[]; next_cursor?: string }>('GET', `/devices${query}`);
+    const page = await api<Page>('GET', `/devices${query}`);
     devices.push(...page.devices);
     cursor = page.next_cursor;
+    // The list does without them: another instance may not have the feature.
+    if (page.has_refused_programs) refused = await client.refusedPrograms().catch(() => []);
   } while (cursor && --most);
-  return { devices, isMore: Boolean(cursor) };
+  return { devices, isMore: Boolean(cursor), refused };
 }
 
 const make: Kit['make'] = (name, properties = {}, ...children) => {

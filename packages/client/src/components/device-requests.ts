@@ -98,16 +98,22 @@ export function show(kit: Kit, place: Element, options: DeviceRequestsOptions): 
   deny.addEventListener('click', () => void answerCode(false));
   root.append(list, byCode, make('p', { className: 'hint' }, texts.requestWarning), problem, status);
 
+  let loads = 0;
   const load = async (): Promise<void> => {
     const { session } = client;
+    const mine = ++loads;
     byCode.hidden = !session;
     if (!session) return list.replaceChildren();
     try {
       const requests = await client.deviceRequests();
-      if (left || client.session?.userId !== session.userId) return;
+      if (left || mine !== loads) return; // a newer answer is on its way
       const rows = new Map([...list.children].map((row) => [(row as HTMLElement).dataset['id'], row]));
-      // A row that stays keeps what the user has typed.
-      list.replaceChildren(...requests.map((request) => rows.get(request.request_id) ?? rowOf(request)));
+      const ids = new Set<string | undefined>(requests.map(({ request_id: id }) => id));
+      for (const [id, row] of rows) if (!ids.has(id)) row.remove();
+      // A row that stays is not touched: it keeps what is typed, the focus, and a click that has begun.
+      requests.forEach((request, index) => {
+        if (!rows.has(request.request_id)) list.insertBefore(rowOf(request), list.children[index] ?? null);
+      });
     } catch (error) {
       fail(error as LatchkeyError);
     }

@@ -1,5 +1,5 @@
 import type { LatchkeyError } from '../latchkey-error.js';
-import type { Device } from '../latchkey.js';
+import type { Device, RefusedProgram } from '../latchkey.js';
 import type { DevicesOptions } from '../options.js';
 import { fill, namesOf } from './device-names.js';
 import { makeRow, type Connection, type DeviceRow } from './device-row.js';
@@ -18,7 +18,7 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
   let shown: DevicePages | undefined;
   let connection: Connection = 'connecting';
   /** Shows the programs of a list; loaded with the first program. */
-  let programs: Promise<(devices: readonly Device[]) => void> | undefined;
+  let programs: Promise<(devices: readonly Device[], refused: readonly RefusedProgram[]) => void> | undefined;
 
   const root = kit.mount(place, STYLE, kit.texts.language);
   const status = make('p', { role: 'status' });
@@ -47,7 +47,7 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
 
   const showPrograms = (): void =>
     void programs
-      ?.then((showAll) => showAll(shown?.devices ?? []))
+      ?.then((showAll) => showAll(shown?.devices ?? [], shown?.refused ?? []))
       .catch((error: LatchkeyError) => {
         programs = undefined;
         fail(error, texts.listFailed);
@@ -55,12 +55,12 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
 
   const render = (): void => {
     if (!shown) return;
-    const { isMore, devices: all } = shown;
+    const { isMore, devices: all, refused } = shown;
     const devices = all.filter(({ agent }) => !agent);
-    if (devices.length < all.length)
+    if (devices.length < all.length || refused.length)
       programs ??= kit
         .orNetworkError(import('./programs.js'))
-        .then(({ makePrograms }) => makePrograms(kit, root, remove, say, fill, namesOf, makeQuestion));
+        .then(({ makePrograms }) => makePrograms(kit, root, act, say, fill, namesOf, makeQuestion));
     showPrograms();
     devices.sort((one, other) => rank(other) - rank(one)); // else by last use
     const names = namesOf(devices, texts, Date.now());
@@ -104,7 +104,7 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
         }
       },
       signOut: async ({ signed_in: isIn }, { title }) => {
-        if (!(await remove(id))) return;
+        if (!(await act('removeDevice', id))) return;
         if (isIn) say(fill(texts.deviceIsOut, { device: title }));
         const { nextElementSibling, previousElementSibling } = row.element;
         const next = nextElementSibling ?? previousElementSibling ?? list.lastElementChild;
@@ -115,11 +115,11 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     rows.set(id, row);
     return row;
   };
-  /** Signs a device out and removes it. @returns whether it is gone */
-  const remove = async (id: string): Promise<boolean> => {
+  /** Removes a device, or allows a program again, and loads the list. @returns whether that is done */
+  const act = async (action: 'removeDevice' | 'allowProgram', id: string): Promise<boolean> => {
     try {
-      await client.removeDevice(id).catch((error: LatchkeyError) => {
-        if (error.code !== 'not_found') throw error; // another device has removed it
+      await client[action](id).catch((error: LatchkeyError) => {
+        if (error.code !== 'not_found') throw error; // another device has done it
       });
     } catch (error) {
       fail(error as LatchkeyError, texts.actionFailed);

@@ -1,4 +1,4 @@
-import type { Device, Latchkey } from '../latchkey.js';
+import type { Device, Latchkey, RefusedProgram } from '../latchkey.js';
 import type { FirstAccountTexts } from '../texts/account/account-texts.js';
 
 /** The first pages of the user's devices, newest use first. */
@@ -6,6 +6,8 @@ export interface DevicePages {
   readonly devices: readonly Device[];
   /** Whether there are further pages. */
   readonly isMore: boolean;
+  /** Programs that the user may allow again. */
+  readonly refused: readonly RefusedProgram[];
 }
 
 /**

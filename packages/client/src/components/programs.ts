@@ -1,4 +1,4 @@
-import type { Device } from '../latchkey.js';
+import type { Device, RefusedProgram } from '../latchkey.js';
 import english from '../texts/account/programs-en.js';
 import type { DeviceName, fill as Fill, namesOf as NamesOf } from './device-names.js';
 import type { Kit } from './kit.js';
@@ -8,61 +8,72 @@ import type { makeQuestion as MakeQuestion } from './question.js';
 const ROBOT =
   'M7 8h10a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H7a2 2 0 0 1-2-2v-6a2 2 0 0 1 2-2ZM12 8V4.500M9.500 12v1.500M14.500 12v1.500';
 
+interface Row<Shown> {
+  readonly element: HTMLElement;
+  readonly show: (shown: Shown) => void;
+}
+
+/** Removes a device, or allows a program again. @returns whether that is done */
+type Act = (action: 'removeDevice' | 'allowProgram', id: string) => Promise<boolean>;
+
 /**
  * Makes the part below the devices. What the list of devices has, too, is passed: a module that both import would be another file.
- * @param remove signs a device out and removes it; resolves with whether it is gone
  * @param say shows a sentence as the status
- * @returns a function that shows the programs among devices
+ * @returns a function that shows the programs among devices, and those that the user may allow again
  */
 export function makePrograms(
   kit: Kit,
   root: ShadowRoot,
-  remove: (id: string) => Promise<boolean>,
+  act: Act,
   say: (text: string) => void,
   fill: typeof Fill,
   namesOf: typeof NamesOf,
   makeQuestion: typeof MakeQuestion,
-): (all: readonly Device[]) => void {
+): (all: readonly Device[], refused: readonly RefusedProgram[]) => void {
   const { make, icon } = kit;
   const texts = { ...english, ...kit.texts };
-  const list = make('ul', { role: 'list', ariaLabel: texts.programs }); // the style takes the role away in Safari
-  const heading = make('h3', {}, texts.programs);
-  const section = make('section', {}, heading, make('p', {}, texts.programsHint), list);
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLE);
   root.adoptedStyleSheets.push(sheet);
-  root.querySelector('[role=status]')!.before(section);
-  const rows = new Map<string, ReturnType<typeof makeRow>>();
   const ofProgram = { ...kit, texts: { ...texts, signOut: texts.endProgram } };
   const date = new Intl.DateTimeFormat(texts.language, { dateStyle: 'medium' });
 
-  const makeRow = (id: string) => {
-    let name = '';
+  /** What both lists show of a program. @param facts below its name */
+  const makeParts = (button: HTMLButtonElement, ...facts: HTMLElement[]) => {
     const label = make('strong', { dir: 'auto' });
-    const [host, access, times] = [make('p'), make('p'), make('p')];
+    const host = make('p');
+    const text = make('div', { className: 'text' }, make('p', {}, label), host, ...facts);
+    const actions = make('div', { className: 'actions' }, button);
+    return {
+      element: make('li', {}, make('span', { className: 'icon' }, icon(ROBOT)), text, actions),
+      setName: (name: string, client: string): void => {
+        label.textContent = name;
+        // The name is what the program says of itself; the host of its address is proven.
+        host.replaceChildren(make('bdi', {}, toPlace(client).split('/')[0]!));
+      },
+    };
+  };
+  const onDate = (text: string, at: string): HTMLElement =>
+    make('time', { dateTime: at }, fill(text, { when: date.format(Date.parse(at)) }));
+
+  const makeRow = (id: string): Row<readonly [Device, DeviceName]> => {
+    let name = '';
+    const [access, times] = [make('p'), make('p')];
     const end = make('button', { type: 'button', className: 'danger' }, texts.endProgram);
-    const text = make('div', { className: 'text' }, make('p', {}, label), host, access, times);
-    const actions = make('div', { className: 'actions' }, end);
-    const element = make('li', {}, make('span', { className: 'icon' }, icon(ROBOT)), text, actions);
+    const { element, setName } = makeParts(end, access, times);
     const question = makeQuestion(ofProgram, element, end, async () => {
-      if (await remove(id)) say(fill(texts.programEnded, { program: name }));
+      if (await act('removeDevice', id)) say(fill(texts.programEnded, { program: name }));
     });
     end.addEventListener('click', () => question.ask(fill(texts.endQuestion, { program: name })));
     return {
       element,
-      show({ agent, last_seen_at: last }: Device, { label: named, lastUsed }: DeviceName): void {
+      show([{ agent, last_seen_at: last }, { label: named, lastUsed }]): void {
         const { client_id: client, client_name, resource, scope, allowed_at: since } = agent!;
-        label.textContent = name = client_name;
-        // The name is what the program says of itself; the host of its address is proven.
-        host.replaceChildren(make('bdi', {}, toPlace(client).split('/')[0]!));
+        setName((name = client_name), client);
         const values = { api: toPlace(resource), scope: scope.split(' ').join(', ') };
         access.replaceChildren(...isolated(make, texts.programAccess, values));
         times.replaceChildren(
-          make(
-            'time',
-            { dateTime: since },
-            fill(texts.programSince, { when: date.format(Date.parse(since)) }),
-          ),
+          onDate(texts.programSince, since),
           ' · ',
           make('time', { dateTime: last, title: new Date(last).toLocaleString(texts.language) }, lastUsed),
         );
@@ -71,25 +82,63 @@ export function makePrograms(
     };
   };
 
-  return (all) => {
+  const makeRefused = (id: string): Row<RefusedProgram> => {
+    let name = '';
+    const [api, time] = [make('p'), make('p')];
+    const allow = make('button', { type: 'button' }, texts.allowAgain);
+    const { element, setName } = makeParts(allow, api, time);
+    const run = async (): Promise<void> => {
+      if (allow.ariaBusy) return;
+      allow.ariaBusy = allow.ariaDisabled = 'true'; // `disabled` would take the focus away
+      if (await act('allowProgram', id)) say(fill(texts.programAllowed, { program: name }));
+      allow.ariaBusy = allow.ariaDisabled = null;
+    };
+    allow.addEventListener('click', () => void run());
+    return {
+      element,
+      show({ client_id: client, client_name, resource, refused_at: at }): void {
+        setName((name = client_name), client);
+        api.replaceChildren(make('bdi', {}, toPlace(resource)));
+        time.replaceChildren(onDate(texts.programStopped, at));
+        const program = `${client_name}, ${toPlace(resource)}`; // the same one may use several APIs
+        allow.ariaLabel = fill(texts.allowAgainNamed, { program });
+      },
+    };
+  };
+
+  const status = root.querySelector('[role=status]')!;
+  /** Makes a list. @returns a function that shows programs by their ids; the list is hidden without any */
+  const makeList = <Shown>(title: string, hint: string, makeOne: (id: string) => Row<Shown>) => {
+    const list = make('ul', { role: 'list', ariaLabel: title }); // the style takes the role away in Safari
+    const section = make('section', {}, make('h3', {}, title), make('p', {}, hint), list);
+    status.before(section);
+    const rows = new Map<string, Row<Shown>>();
+    return (programs: ReadonlyMap<string, Shown>): void => {
+      for (const [id, { element }] of rows) {
+        if (programs.has(id)) continue;
+        const next = element.nextElementSibling ?? element.previousElementSibling ?? root;
+        const isFocused = element.contains(root.activeElement);
+        element.remove();
+        rows.delete(id);
+        if (isFocused) next.querySelector<HTMLElement>('li button:not([hidden])')?.focus();
+      }
+      [...programs].forEach(([id, shown], index) => {
+        const row = rows.get(id) ?? makeOne(id);
+        rows.set(id, row);
+        row.show(shown);
+        if (!row.element.parentNode) list.insertBefore(row.element, list.children[index] ?? null);
+      });
+      section.hidden = !programs.size;
+    };
+  };
+  const showPrograms = makeList(texts.programs, texts.programsHint, makeRow);
+  const showRefused = makeList(texts.stoppedPrograms, texts.stoppedHint, makeRefused);
+
+  return (all, refused) => {
     const programs = all.filter(({ agent, signed_in: isIn }) => agent && isIn); // others act no more
     const names = namesOf(programs.map(asNamed), texts, Date.now());
-    for (const [id, { element }] of rows) {
-      if (programs.some((program) => program.device_id === id)) continue;
-      const next = element.nextElementSibling ?? element.previousElementSibling ?? root;
-      const isFocused = element.contains(root.activeElement);
-      element.remove();
-      rows.delete(id);
-      if (isFocused) next.querySelector<HTMLElement>('li button:not([hidden])')?.focus();
-    }
-    programs.forEach((program, index) => {
-      const { device_id: id } = program;
-      const row = rows.get(id) ?? makeRow(id);
-      rows.set(id, row);
-      row.show(program, names[index]!);
-      if (!row.element.parentNode) list.insertBefore(row.element, list.children[index] ?? null);
-    });
-    section.hidden = !programs.length;
+    showPrograms(new Map(programs.map((program, at) => [program.device_id, [program, names[at]!]])));
+    showRefused(new Map(refused.map((program) => [program.device_id, program])));
   };
 }
 

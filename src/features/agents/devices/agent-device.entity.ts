@@ -15,6 +15,10 @@ declare module '../../../user/user-lifecycle.js' {
       readonly allowed_by?: string;
     };
   }
+  interface DeviceListStates {
+    /** `OwnDeviceList.has_refused_programs`. */
+    readonly has_refused_programs?: true;
+  }
 }
 
 /** Program that acts for a user: a device of the user, which stays listed after its session has ended. */

@@ -25,7 +25,6 @@ export interface ProgramCount {
 const PAGE = 10_000;
 /** Programs of a list, each with one API. */
 const MOST_LISTED = 500;
-const MOST_REFUSED = 100;
 
 /** Condition on a row of `agent_devices`: its session is live. */
 const LIVES = `ends_at > now() AND ${hasSessionOf('agent_devices')}`;
@@ -80,25 +79,6 @@ export class AgentDevices implements UserLifecycle {
   /** Stores a program with its session, for a user whom the caller has locked. */
   async replace(manager: EntityManager, device: AgentDevice): Promise<void> {
     await manager.upsert(AgentDevice, device, ['userId', 'deviceId']);
-  }
-
-  /** Finds the programs of a user that must stay away, the latest end first. */
-  async findRefused(userId: string) {
-    const found = await this.dataSource.manager.find(AgentDevice, {
-      where: { userId, refusedAt: Not(IsNull()) },
-      order: { refusedAt: 'DESC', deviceId: 'ASC' },
-      take: MOST_REFUSED,
-    });
-    return found.map(({ deviceId, clientId, clientName, resource, refusedAt }) => {
-      const program = { device_id: deviceId, client_id: clientId, client_name: clientName };
-      return { ...program, resource, refused_at: refusedAt! };
-    });
-  }
-
-  /** @returns false if the program need not stay away */
-  async allowAgain(manager: EntityManager, { userId, deviceId }: DeviceKey): Promise<boolean> {
-    const refused = { userId, deviceId, refusedAt: Not(IsNull()) };
-    return (await manager.update(AgentDevice, refused, { refusedAt: null })).affected === 1;
   }
 
   /** Finds which programs have live sessions, with what at which API; each combination once. */

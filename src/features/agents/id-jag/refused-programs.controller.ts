@@ -8,8 +8,8 @@ import { Caller } from '../../../platform/http/access.js';
 import { UuidPipe } from '../../../platform/http/parameters/uuid.js';
 import { RateLimits } from '../../../platform/http/rate-limit.js';
 import { lockUser } from '../../../user/lock-user.js';
-import { AgentDevices } from '../devices/agent-device.store.js';
 import type { RefusedProgramList } from './id-jag.dto.js';
+import { RefusedPrograms } from './refused-programs.store.js';
 
 const deviceIdPipe = new UuidPipe(noSuchDevice);
 
@@ -17,7 +17,7 @@ const deviceIdPipe = new UuidPipe(noSuchDevice);
 @Controller('devices')
 export class RefusedProgramsController {
   constructor(
-    private readonly devices: AgentDevices,
+    private readonly programs: RefusedPrograms,
     private readonly history: ChannelHistory,
     private readonly audit: AuditStore,
     private readonly limits: RateLimits,
@@ -34,7 +34,7 @@ export class RefusedProgramsController {
   @Get('refused')
   async refusedPrograms(@Caller() { userId }: SessionIds): Promise<RefusedProgramList> {
     await this.limits.countUser('read', userId);
-    return { programs: await this.devices.findRefused(userId) };
+    return { programs: await this.programs.find(userId) };
   }
 
   /**
@@ -55,7 +55,7 @@ export class RefusedProgramsController {
     await this.limits.countUser('write', userId);
     await this.history.transactionOf(userId, async ({ manager }) => {
       const provider = await lockUser(manager, userId);
-      if (!(await this.devices.allowAgain(manager, { userId, deviceId }))) throw noSuchDevice();
+      if (!(await this.programs.allowAgain(manager, { userId, deviceId }))) throw noSuchDevice();
       await this.audit.write(manager, [
         { event: 'agent_allowed', userId, deviceId, provider, reason: 'again', origin },
       ]);

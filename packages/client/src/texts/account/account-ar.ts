@@ -66,6 +66,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'إنهاء {program}',
   endQuestion: 'هل تريد إنهاء وصول {program}؟',
   programEnded: 'لم يعد بإمكان {program} العمل نيابة عنك.',
+  stoppedPrograms: 'البرامج المنتهية',
+  stoppedHint: 'تبقى بعيدة إلى أن تسمح بها من جديد.',
+  programStopped: 'انتهى في {when}',
+  allowAgain: 'السماح من جديد',
+  allowAgainNamed: 'السماح من جديد: {program}',
+  programAllowed: 'يمكن لـ {program} العمل نيابة عنك من جديد.',
 };
 
 export default texts;

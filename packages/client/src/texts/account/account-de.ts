@@ -66,6 +66,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'Beenden: {program}',
   endQuestion: 'Den Zugriff von {program} beenden?',
   programEnded: '{program} kann nicht mehr für Sie handeln.',
+  stoppedPrograms: 'Beendete Programme',
+  stoppedHint: 'Sie bleiben fern, bis Sie sie wieder erlauben.',
+  programStopped: 'Beendet am {when}',
+  allowAgain: 'Wieder erlauben',
+  allowAgainNamed: 'Wieder erlauben: {program}',
+  programAllowed: '{program} darf wieder für Sie handeln.',
 };
 
 export default texts;

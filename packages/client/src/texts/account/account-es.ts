@@ -65,6 +65,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'Terminar: {program}',
   endQuestion: '¿Terminar el acceso de {program}?',
   programEnded: '{program} ya no puede actuar en su nombre.',
+  stoppedPrograms: 'Programas terminados',
+  stoppedHint: 'No volverán a actuar hasta que usted los permita de nuevo.',
+  programStopped: 'Terminado el {when}',
+  allowAgain: 'Permitir de nuevo',
+  allowAgainNamed: 'Permitir de nuevo: {program}',
+  programAllowed: '{program} puede volver a actuar en su nombre.',
 };
 
 export default texts;

@@ -65,6 +65,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'Mettre fin : {program}',
   endQuestion: 'Mettre fin à l’accès de {program} ?',
   programEnded: '{program} ne peut plus agir en votre nom.',
+  stoppedPrograms: 'Programmes arrêtés',
+  stoppedHint: 'Ils n’agissent plus tant que vous ne les autorisez pas à nouveau.',
+  programStopped: 'Arrêté le {when}',
+  allowAgain: 'Autoriser à nouveau',
+  allowAgainNamed: 'Autoriser à nouveau : {program}',
+  programAllowed: '{program} peut à nouveau agir en votre nom.',
 };
 
 export default texts;

@@ -65,6 +65,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'סיום: {program}',
   endQuestion: 'לסיים את הגישה של {program}?',
   programEnded: '{program} כבר לא יכולה לפעול בשמך.',
+  stoppedPrograms: 'תוכנות שהסתיימו',
+  stoppedHint: 'הן לא יפעלו עד שיאושרו שוב.',
+  programStopped: 'הסתיים בתאריך {when}',
+  allowAgain: 'לאשר שוב',
+  allowAgainNamed: 'לאשר שוב: {program}',
+  programAllowed: '{program} יכולה שוב לפעול בשמך.',
 };
 
 export default texts;

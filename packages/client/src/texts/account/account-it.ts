@@ -66,6 +66,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'Termina: {program}',
   endQuestion: 'Terminare l’accesso di {program}?',
   programEnded: '{program} non può più agire per tuo conto.',
+  stoppedPrograms: 'Programmi terminati',
+  stoppedHint: 'Restano fuori finché non li consenti di nuovo.',
+  programStopped: 'Terminato il {when}',
+  allowAgain: 'Consenti di nuovo',
+  allowAgainNamed: 'Consenti di nuovo: {program}',
+  programAllowed: '{program} può di nuovo agire per tuo conto.',
 };
 
 export default texts;

@@ -66,6 +66,12 @@ const texts: AccountTexts = {
   endProgramNamed: '{program} を終了',
   endQuestion: '{program} のアクセスを終了しますか？',
   programEnded: '{program} はあなたに代わって操作できなくなりました。',
+  stoppedPrograms: '終了したプログラム',
+  stoppedHint: 'もう一度許可するまで、あなたに代わって操作することはありません。',
+  programStopped: '{when} に終了',
+  allowAgain: 'もう一度許可',
+  allowAgainNamed: 'もう一度許可: {program}',
+  programAllowed: '{program} は再びあなたに代わって操作できます。',
 };
 
 export default texts;

@@ -65,6 +65,12 @@ const texts: AccountTexts = {
   endProgramNamed: '종료: {program}',
   endQuestion: '{program}의 액세스를 종료할까요?',
   programEnded: '{program}은(는) 더 이상 나를 대신해 작동할 수 없습니다.',
+  stoppedPrograms: '종료된 프로그램',
+  stoppedHint: '다시 허용할 때까지 작동하지 않습니다.',
+  programStopped: '{when}에 종료됨',
+  allowAgain: '다시 허용',
+  allowAgainNamed: '다시 허용: {program}',
+  programAllowed: '{program}이(가) 다시 나를 대신해 작동할 수 있습니다.',
 };
 
 export default texts;

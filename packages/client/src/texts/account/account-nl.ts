@@ -66,6 +66,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'Beëindigen: {program}',
   endQuestion: 'De toegang van {program} beëindigen?',
   programEnded: '{program} kan niet meer namens jou handelen.',
+  stoppedPrograms: 'Beëindigde programma’s',
+  stoppedHint: 'Ze blijven weg tot je ze weer toestaat.',
+  programStopped: 'Beëindigd op {when}',
+  allowAgain: 'Weer toestaan',
+  allowAgainNamed: 'Weer toestaan: {program}',
+  programAllowed: '{program} mag weer namens jou handelen.',
 };
 
 export default texts;

@@ -66,6 +66,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'Zakończ: {program}',
   endQuestion: 'Zakończyć dostęp programu {program}?',
   programEnded: '{program} nie może już działać w Twoim imieniu.',
+  stoppedPrograms: 'Zakończone programy',
+  stoppedHint: 'Nie będą działać, dopóki ponownie na to nie pozwolisz.',
+  programStopped: 'Zakończono: {when}',
+  allowAgain: 'Zezwól ponownie',
+  allowAgainNamed: 'Zezwól ponownie: {program}',
+  programAllowed: '{program} może znowu działać w Twoim imieniu.',
 };
 
 export default texts;

@@ -66,6 +66,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'Terminar: {program}',
   endQuestion: 'Terminar o acesso de {program}?',
   programEnded: '{program} não pode mais agir em seu nome.',
+  stoppedPrograms: 'Programas terminados',
+  stoppedHint: 'Não agem mais até que você os permita novamente.',
+  programStopped: 'Terminado em {when}',
+  allowAgain: 'Permitir novamente',
+  allowAgainNamed: 'Permitir novamente: {program}',
+  programAllowed: '{program} pode agir novamente em seu nome.',
 };
 
 export default texts;

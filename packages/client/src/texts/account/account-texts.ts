@@ -105,6 +105,15 @@ export interface ProgramTexts {
   /** Asked before the end. `{program}` is the name. */
   endQuestion: string;
   programEnded: string;
+  /** Title of the list of programs that a provider allows and a person has ended, and what it says below. */
+  stoppedPrograms: string;
+  stoppedHint: string;
+  /** `{when}` is a date. */
+  programStopped: string;
+  allowAgain: string;
+  /** Name of this button for screen readers, which contains its text. `{program}` is the name, with the API. */
+  allowAgainNamed: string;
+  programAllowed: string;
 }
 
 /** The texts in the file of all components. In English, the others are in files of their own: few pages need them. */

@@ -66,6 +66,12 @@ const texts: AccountTexts = {
   endProgramNamed: 'Припинити: {program}',
   endQuestion: 'Припинити доступ програми {program}?',
   programEnded: '{program} більше не може діяти від вашого імені.',
+  stoppedPrograms: 'Припинені програми',
+  stoppedHint: 'Вони не діятимуть, доки ви знову цього не дозволите.',
+  programStopped: 'Припинено: {when}',
+  allowAgain: 'Дозволити знову',
+  allowAgainNamed: 'Дозволити знову: {program}',
+  programAllowed: '{program} знову може діяти від вашого імені.',
 };
 
 export default texts;

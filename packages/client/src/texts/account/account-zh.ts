@@ -64,6 +64,12 @@ const texts: AccountTexts = {
   endProgramNamed: '终止 {program}',
   endQuestion: '要终止 {program} 的访问权限吗？',
   programEnded: '{program} 不能再代表您操作。',
+  stoppedPrograms: '已终止的程序',
+  stoppedHint: '在您再次允许之前，它们不会代表您操作。',
+  programStopped: '终止于 {when}',
+  allowAgain: '再次允许',
+  allowAgainNamed: '再次允许 {program}',
+  programAllowed: '{program} 可以再次代表您操作。',
 };
 
 export default texts;

@@ -9,6 +9,12 @@ const texts: ProgramTexts = {
   endProgramNamed: 'End {program}',
   endQuestion: 'End the access of {program}?',
   programEnded: '{program} cannot act for you any more.',
+  stoppedPrograms: 'Stopped programs',
+  stoppedHint: 'They stay away until you allow them again.',
+  programStopped: 'Stopped on {when}',
+  allowAgain: 'Allow again',
+  allowAgainNamed: 'Allow again: {program}',
+  programAllowed: '{program} may act for you again.',
 };
 
 export default texts;
