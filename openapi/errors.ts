@@ -50,7 +50,7 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     example: 'programs of third parties cannot use this grant',
   },
   identity_in_use: {
-    when: 'The identity is that of another user (docs/guides/linking.md).',
+    when: 'The identity is that of another user, which is not joined.',
     example: 'the identity is that of another user',
   },
   interaction_required: {

@@ -80,6 +80,16 @@ export class AuditStore implements EntitySubscriberInterface {
     await this.dataSource.transaction((manager) => this.write(manager, [facts]));
   }
 
+  /** Returns whether a user has signed in by an identity within some seconds, as far as the trail is kept. */
+  hasSignIn(userId: string, providerUserId: string, seconds: number): Promise<boolean> {
+    const events = this.dataSource.manager.createQueryBuilder(StoredAuditEvent, 'event');
+    const signIns = { user_id: userId, event: 'sign_in', provider_user_id: providerUserId };
+    return events
+      .where(signIns)
+      .andWhere('at > now() - make_interval(secs => :seconds)', { seconds })
+      .getExists();
+  }
+
   /**
    * Clears what the events of a removed user hold about that user beside ids, slice by slice.
    * @param from place in microseconds, as an earlier call returned it; default: all events

@@ -80,9 +80,9 @@ export class User {
   removedAt!: Date | null;
 
   /**
-   * The identity belongs to this user, and is joined to theirs (docs/guides/linking.md). Of the row, the
-   * identity is left; it has `suspendedAt` and `removedAt` as well, so that it is listed nowhere. It is never
-   * a user with a value here.
+   * The identity belongs to this user, and is joined to theirs. Of the row, the identity is left; it has
+   * `suspendedAt` and `removedAt` as well, so that it is listed nowhere. It is never a user with a value
+   * here.
    */
   @Column('uuid', { name: 'merged_into', nullable: true })
   mergedInto!: string | null;

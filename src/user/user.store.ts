@@ -48,6 +48,11 @@ export interface NewUser extends Pick<User, 'userId' | 'provider' | 'providerUse
   readonly claims: UserClaims;
 }
 
+/** Identity that is joined to that of another user. */
+export interface HiddenUser extends Pick<User, 'userId' | 'provider' | 'providerUserId' | 'identity'> {
+  readonly mergedInto: string;
+}
+
 @Injectable()
 export class UserStore {
   private readonly findBatched: (userId: string) => Promise<User | undefined>;
@@ -101,6 +106,31 @@ export class UserStore {
     if ((raw as unknown[]).length === 0) return false;
     await replaceWords(manager, [{ ...user, identity: null }]);
     return true;
+  }
+
+  /**
+   * Keeps an identity, which no user has, from becoming a user: it is joined to that of another one.
+   * @returns false if there is a user, or an id that is kept out
+   * @public
+   */
+  async hide(manager: EntityManager, { identity, ...hidden }: HiddenUser): Promise<boolean> {
+    const refused = { suspendedAt: () => 'now()', removedAt: () => 'now()', lastSeenAt: () => `'infinity'` };
+    const inserting = manager.createQueryBuilder().insert().into(User);
+    const values = { ...hidden, ...refused, identity } as object;
+    const { raw } = await inserting.values(values).orIgnore().returning('user_id').execute();
+    if ((raw as unknown[]).length === 0) return false;
+    const names = { ...hidden, username: null, email: null, identity };
+    await replaceWords(manager, [names]); // by which its provider names it
+    return true;
+  }
+
+  /** Lets an identity become a user again. @public */
+  async unhide(
+    manager: EntityManager,
+    { userId, mergedInto }: Pick<HiddenUser, 'userId' | 'mergedInto'>,
+  ): Promise<void> {
+    await manager.delete(User, { userId, mergedInto });
+    await manager.delete(UserWord, { userId });
   }
 
   /** Returns the user to whom the identity of a former user belongs; undefined: it is no such id. */

@@ -160,6 +160,7 @@ describe('who may call what', () => {
     PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
     PROVIDERS_CORP_CLIENT_ID: 'latchkey',
     PROVIDERS_CORP_SIGNALS: 'on',
+    PROVIDERS_CORP_LINKS: 'mock',
     PROVIDERS_CORP_ID_JAG: 'on',
     PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
     SERVICE_KEYS: [SERVICE_KEY, ...RIGHTS.map((right) => `${right}:${keyOf(right)}`)].join(),

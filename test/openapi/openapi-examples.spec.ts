@@ -54,6 +54,7 @@ describe('every example of the document', () => {
       ...provider.env('OPENID'),
       PROVIDERS_OPENID_ADAPTER: 'oidc',
       PROVIDERS_OPENID_ID_JAG: 'on',
+      PROVIDERS_OPENID_LINKS: 'mock',
       PROVIDERS_CORP_SCIM_TOKEN: 'a-token-of-the-directory-with-enough-characters',
       SERVICE_KEYS: SERVICE_KEY,
     }),

@@ -5,7 +5,6 @@ import { areSameClaims, toJson, type UserClaims } from '../../identity/claims.js
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import { nameKeys, type LastIdentity } from '../../user/last-identity.js';
-import type { Verified } from '../extensions/sign-in-steps.js';
 import { wordKeys } from '../../user/user-words.js';
 
 export interface SignIn {
@@ -36,7 +35,7 @@ export interface SignIn {
   /** The user delegates the session to a program: the feature that does so records it. */
   readonly isDelegated?: boolean;
   /** Identity that was verified, if it is one that the user has joined to their own. */
-  readonly joined?: Verified['joined'];
+  readonly joined?: Pick<SignIn, 'provider' | 'identity'> | undefined;
   /** Claims of the access token, which a new user gets. */
   readonly claims: UserClaims;
   readonly origin: Origin;
@@ -53,9 +52,9 @@ export interface StoredDeviceEvent {
 /**
  * Why nothing was written: the bound that the user has reached (docs/security.md#database), the user is
  * suspended, all sessions of the user have ended since the sign-in began, or the claims of the user are not
- * those of the token; or the identity is joined to that of another user.
+ * those of the token.
  */
-export type RefusalReason = 'session' | 'device' | 'suspended' | 'signed_out' | 'claims' | 'merged';
+export type RefusalReason = 'session' | 'device' | 'suspended' | 'signed_out' | 'claims';
 
 export interface Recorded {
   readonly isFirst: boolean;
@@ -63,9 +62,15 @@ export interface Recorded {
   readonly event: StoredDeviceEvent | null;
 }
 
+/** Nothing was written, because the identity is joined to that of another user. */
+export interface Merged {
+  readonly refused: 'merged';
+  /** Id of that user. */
+  readonly mergedInto: string;
+}
+
 export type SignInResult =
-  | { readonly refused: RefusalReason; readonly mergedInto?: string | null }
-  | (Recorded & { readonly refused: null });
+  { readonly refused: RefusalReason } | Merged | (Recorded & { readonly refused: null });
 
 /** What is new about a sign-in (docs/audit.md#new-devices-and-networks); null: it cannot be known. */
 export interface SignInNews {

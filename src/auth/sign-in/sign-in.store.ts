@@ -78,7 +78,7 @@ export class SignInStore {
       result = await this.write(signIn).catch(rethrow);
     }
     if (result.refused === 'claims') return undefined;
-    if (result.refused === 'merged') return new OtherUser(result.mergedInto!);
+    if (result.refused === 'merged') return new OtherUser(result.mergedInto);
     if (result.refused !== null) throw toOAuthError(result.refused);
     if (result.event) this.announce(signIn.session.userId, result.event);
     return result;
@@ -157,14 +157,15 @@ export class SignInStore {
 }
 
 function toResult({ refused, mergedInto, id, reason, ...event }: Row): SignInResult {
-  if (refused !== null) return { refused, mergedInto };
+  if (mergedInto !== null) return { refused: 'merged', mergedInto };
+  if (refused !== null) return { refused };
   return { refused: null, isFirst: reason !== null, event: id === null ? null : { ...event, id } };
 }
 
 /** Seconds. A session may end at any time. */
 const RETRY_AFTER = '60';
 
-export function toOAuthError(reason: Exclude<RefusalReason, 'claims' | 'merged'>): OAuthError {
+export function toOAuthError(reason: Exclude<RefusalReason, 'claims'>): OAuthError {
   if (reason === 'suspended') {
     return new OAuthError('access_denied', 'the user is suspended', { reason });
   }

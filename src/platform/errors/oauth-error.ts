@@ -23,7 +23,7 @@ export const ERROR_STATUS = {
   invalid_scope: 400, // RFC 6749 §5.2
   unauthorized_client: 400,
   interaction_required: 400, // in a redirect only
-  identity_in_use: 409, // the identity is that of another user (docs/guides/linking.md)
+  identity_in_use: 409, // the identity is that of another user
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

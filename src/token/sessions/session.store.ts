@@ -221,6 +221,18 @@ export class SessionStore {
     return sessions.where({ userId, sessionId }).andWhere(LIVING).getExists();
   }
 
+  /**
+   * Returns whether a session of a user, live or not, has begun within some seconds, beside those with these
+   * ids.
+   */
+  hasBegun(userId: string, except: readonly string[], seconds: number): Promise<boolean> {
+    const sessions = this.dataSource.manager.createQueryBuilder(Session, 'session').where({ userId });
+    return sessions
+      .andWhere('session_id <> ALL (:except)', { except })
+      .andWhere('created_at > now() - make_interval(secs => :seconds)', { seconds })
+      .getExists();
+  }
+
   /** Lets the live sessions of a user end no later than a time. @returns whether this ends one earlier */
   async limit(userId: string, at: Date, sessionId?: string): Promise<boolean> {
     const update = this.dataSource.manager

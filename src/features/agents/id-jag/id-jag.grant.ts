@@ -95,7 +95,12 @@ export class IdJagGrant implements TokenGrant<IdJagDto> {
       // Begins the session. No client gets its first token: the assertion is not used up with it.
       const begun = withoutMethods({ provider, identity, requestedAt });
       const delegated = { delegation, ttl };
-      await this.signIns.issue(begun, device, { proof: undefined, origin, delegated, facts: { agent, isAsserted: true } });
+      await this.signIns.issue(begun, device, {
+        proof: undefined,
+        origin,
+        delegated,
+        facts: { agent, isAsserted: true },
+      });
       issued = await share();
     }
     if (!issued) throw new DatabaseBusy('the session ended at once');

@@ -1,4 +1,3 @@
-import type { User } from '../../../user/user.entity.js';
 import { OptionalText, RequiredText } from '../../../platform/http/parameters/parameter.js';
 import type { JoinedIdentity } from './joined-identity.entity.js';
 
@@ -80,10 +79,12 @@ export class NewIdentityDto {
   provider_user_id!: string;
 }
 
-export function toView({ provider, username, email, linkedAt }: JoinedIdentity): IdentityView {
+type Named = Pick<JoinedIdentity, 'provider' | 'username' | 'email' | 'linkedAt'>;
+
+export function toView({ provider, username, email, linkedAt }: Named): IdentityView {
   return { provider, username, email, linked_at: linkedAt, primary: false };
 }
 
-export function ownView({ provider, username, email }: User): IdentityView {
+export function ownView({ provider, username, email }: Omit<Named, 'linkedAt'>): IdentityView {
   return { provider, username, email, linked_at: null, primary: true };
 }

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SessionIds } from '../../../platform/events.js';
-import { replaceWords } from '../../../user/user-words.store.js';
-import { UserWord } from '../../../user/user-word.entity.js';
-import { User } from '../../../user/user.entity.js';
 import type { LastIdentity } from '../../../user/last-identity.js';
+import { UserStore } from '../../../user/user.store.js';
 import { JoinedIdentity } from './joined-identity.entity.js';
 import { JoinedSession } from './joined-session.entity.js';
 
@@ -23,7 +21,10 @@ const BEGIN = `
 /** Identities that users have joined to their own, and the sessions that have begun by them. */
 @Injectable()
 export class JoinedIdentities {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly users: UserStore,
+  ) {}
 
   /** Returns those of a user, by provider. */
   find(userId: string, manager: EntityManager = this.dataSource.manager): Promise<JoinedIdentity[]> {
@@ -40,17 +41,8 @@ export class JoinedIdentities {
    */
   async add(manager: EntityManager, { identity, ...joined }: NewIdentity): Promise<Date | undefined> {
     const { identityId, userId: mergedInto, provider, providerUserId } = joined;
-    const refused = { suspendedAt: () => 'now()', removedAt: () => 'now()' };
-    const names = { provider, providerUserId, username: null, email: null, identity };
-    const hidden = { userId: identityId, ...names, mergedInto, ...refused, lastSeenAt: () => `'infinity'` };
-    const inserting = manager
-      .createQueryBuilder()
-      .insert()
-      .into(User)
-      .values(hidden as never);
-    const { raw } = await inserting.orIgnore().returning('user_id').execute();
-    if ((raw as object[]).length === 0) return undefined;
-    await replaceWords(manager, [{ userId: identityId, ...names }]); // by which its provider names it
+    const hidden = { userId: identityId, provider, providerUserId, identity, mergedInto };
+    if (!(await this.users.hide(manager, hidden))) return undefined;
     const { linkedAt } = await manager.save(JoinedIdentity, joined);
     return linkedAt;
   }
@@ -58,8 +50,7 @@ export class JoinedIdentities {
   /** Parts an identity: the next sign-in by it is a user of its own. */
   async remove(manager: EntityManager, { userId, identityId }: JoinedIdentity): Promise<void> {
     await manager.delete(JoinedIdentity, { identityId, userId });
-    await manager.delete(User, { userId: identityId, mergedInto: userId });
-    await manager.delete(UserWord, { userId: identityId });
+    await this.users.unhide(manager, { userId: identityId, mergedInto: userId });
     await manager.delete(JoinedSession, { identityId, userId });
   }
 
@@ -73,6 +64,12 @@ export class JoinedIdentities {
   async ofSession({ userId, sessionId }: Pick<SessionIds, 'userId' | 'sessionId'>): Promise<string | null> {
     const session = await this.dataSource.manager.findOneBy(JoinedSession, { userId, sessionId });
     return session?.identityId ?? null;
+  }
+
+  /** Returns the ids of the sessions of a user that have begun by a joined identity. */
+  async sessionIds(userId: string): Promise<string[]> {
+    const sessions = await this.dataSource.manager.findBy(JoinedSession, { userId });
+    return sessions.map(({ sessionId }) => sessionId);
   }
 
   /** Returns the sessions that have begun by an identity. */

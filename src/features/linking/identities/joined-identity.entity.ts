@@ -12,8 +12,8 @@ export class JoinedIdentity {
   @PrimaryColumn('text')
   provider!: string;
 
-  /** The user id that is derived of the identity: that of the former user, if there was one. */
-  @Index('joined_identities_identity_id', { unique: true })
+  /** The user id that is derived of the identity, and so of one row: `users` has it once. */
+  @Index('joined_identities_identity_id')
   @Column('uuid', { name: 'identity_id' })
   identityId!: string;
 

@@ -15,7 +15,6 @@ import type { SessionIds } from '../../../platform/events.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { defaultRedirectUri, redirectUriAt } from '../../../provider/redirect-uris.js';
 import { lockEach } from '../../../user/lock-user.js';
-import type { User } from '../../../user/user.entity.js';
 import { UserStore } from '../../../user/user.store.js';
 import {
   ownView,
@@ -151,7 +150,7 @@ export class Identities {
   }
 
   /** @throws OAuthError `access_denied` */
-  requireLink({ provider }: Pick<User, 'provider'>, other: string): void {
+  requireLink({ provider }: Pick<JoinedIdentity, 'provider'>, other: string): void {
     if (this.providers.find(provider)?.settings.links?.includes(other)) return;
     throw new OAuthError('access_denied', 'identities of this provider cannot be joined');
   }

@@ -9,9 +9,9 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../../platform/events.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { lockEach } from '../../../user/lock-user.js';
-import type { User } from '../../../user/user.entity.js';
 import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserStore } from '../../../user/user.store.js';
+import type { JoinedIdentity } from '../identities/joined-identity.entity.js';
 import { JoinedIdentities, type NewIdentity } from '../identities/joined-identities.store.js';
 import { checkRoom, Identities } from '../joining/identities.service.js';
 import { MergeTokens } from './merge-tokens.js';
@@ -79,7 +79,10 @@ export class Merges {
     manager: EntityManager,
     userId: string,
     { identityId, provider }: NewIdentity,
-  ): Promise<{ readonly other: User; readonly come: readonly NewIdentity[] }> {
+  ): Promise<{
+    readonly other: Pick<JoinedIdentity, 'userId' | 'provider'>;
+    readonly come: readonly NewIdentity[];
+  }> {
     const locked = await lockEach(manager, [userId, identityId], 'removal');
     const user = locked.find((one) => one.userId === userId && one.removedAt === null);
     const other = locked.find((one) => one.userId === identityId && one.removedAt === null);
@@ -97,8 +100,19 @@ export class Merges {
     const links = this.providers.find(user.provider)?.settings.links ?? [];
     const theirs = await this.identities.find(identityId, manager);
     const come = theirs.filter((one) => links.includes(one.provider) && !taken.has(one.provider));
-    return { other, come: come.map((one) => ({ ...one, identity: {} })) };
+    return { other, come: come.map(toNew) };
   }
+}
+
+function toNew({
+  userId,
+  provider,
+  providerUserId,
+  identityId,
+  username,
+  email,
+}: JoinedIdentity): NewIdentity {
+  return { userId, provider, providerUserId, identityId, username, email, identity: {} };
 }
 
 function heldUser(): OAuthError {

@@ -14,7 +14,7 @@ export class Linking1796000000001 implements MigrationInterface {
         linked_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (user_id, provider)
       );
-      CREATE UNIQUE INDEX joined_identities_identity_id ON joined_identities (identity_id);
+      CREATE INDEX joined_identities_identity_id ON joined_identities (identity_id);
 
       CREATE TABLE joined_sessions (
         user_id uuid NOT NULL,

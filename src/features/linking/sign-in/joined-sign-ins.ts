@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { AuditStore } from '../../../audit/audit.store.js';
 import { knownIdentity } from '../../../auth/sign-in/known-identity.js';
 import { endedMeanwhile } from '../../../auth/sign-in/sign-in.store.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
@@ -15,6 +15,7 @@ import { SETTINGS, type Settings } from '../../../platform/config/settings/setti
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../../platform/events.js';
 import type { IdentityFacts } from '../../../provider/identity/identity.js';
+import { SessionStore } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
 import type { JoinedIdentity } from '../identities/joined-identity.entity.js';
 import { JoinedIdentities } from '../identities/joined-identities.store.js';
@@ -35,18 +36,6 @@ declare module '../../../provider/identity/identity.js' {
   }
 }
 
-/** Whether the user has signed in by their own identity within some seconds, and not by a joined one. */
-const HAS_OWN_SIGN_IN = `
-  SELECT EXISTS (
-    SELECT FROM refresh_tokens AS t
-    WHERE t.user_id = $1 AND t.created_at > now() - make_interval(secs => $3) AND NOT EXISTS (
-      SELECT FROM joined_sessions AS j WHERE j.user_id = t.user_id AND j.session_id = t.session_id)
-  ) OR EXISTS (
-    SELECT FROM audit_events
-    WHERE user_id = $1 AND event = 'sign_in' AND provider_user_id = $2
-      AND at > now() - make_interval(secs => $3)
-  ) AS has`;
-
 /** Sign-ins by joined identities: the rules of the user's own identity hold as well. */
 @Injectable()
 @SignInStep({ check: 'ask', after: 'keep' })
@@ -57,7 +46,8 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     private readonly joining: Identities,
     private readonly users: UserStore,
     private readonly signOuts: SignOutService,
-    private readonly dataSource: DataSource,
+    private readonly sessions: SessionStore,
+    private readonly audit: AuditStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -89,9 +79,9 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
   async check({ identity, userId }: Candidate): Promise<void> {
     const { isJoined, isRechecked, isInDirectory } = identity.facts;
     if (!isJoined || isRechecked || isInDirectory) return;
-    const values = [userId, identity.providerUserId, this.settings.refreshTokenTtl];
-    const [found] = await this.dataSource.query<{ has: boolean }[]>(HAS_OWN_SIGN_IN, values);
-    if (found!.has) return;
+    const { refreshTokenTtl: ttl } = this.settings;
+    if (await this.audit.hasSignIn(userId, identity.providerUserId, ttl)) return;
+    if (await this.sessions.hasBegun(userId, await this.identities.sessionIds(userId), ttl)) return;
     const reason = 'own sign-in too long ago';
     throw new OAuthError('access_denied', 'sign in by your own identity first', { reason });
   }
