@@ -64,7 +64,7 @@ export interface UserLifecycle {
   describeDeviceList?(userId: string): Promise<DeviceListStates>;
   /** A device of the user is removed. @param isByPerson absent: it was one too many */
   deviceRemoved?(manager: EntityManager, device: DeviceKey, isByPerson?: boolean): Promise<void>;
-  /** Somebody lets the user sign in. @returns true: the feature had refused that */
+  /** An operator lets the user sign in. @returns true: the feature had refused that */
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
   ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
@@ -74,7 +74,7 @@ export interface UserLifecycle {
   joinedIdentity?(session: SessionKey): Promise<JoinedIdentity | undefined>;
   /**
    * All sessions of a user end.
-   * @returns those of another user that have begun by the identity of this one
+   * @returns sessions of another user that have begun by the identity of this one
    */
   sessionsByIdentity?(userId: string): Promise<readonly SessionIds[]>;
   /** @returns what the feature says of users, by user */
@@ -141,7 +141,7 @@ export class UserLifecycles implements OnModuleInit {
     return wasRefused;
   }
 
-  /** @returns names of the user's claims that are not the provider's, but those of features */
+  /** @returns names of the user's claims that are not the provider's, but of features */
   async ownClaims(manager: EntityManager, userId: string): Promise<ReadonlySet<string>> {
     const user = await manager.findOneBy(User, { userId });
     if (!user) return new Set();
@@ -172,7 +172,10 @@ export class UserLifecycles implements OnModuleInit {
     return sessions;
   }
 
-  /** @returns the first right that a feature grants the user in sessions of their own identity */
+  /**
+   * @returns the first right that a feature grants the user in a session that has begun by the user's
+   *   identity
+   */
   async rightOf(userId: string): Promise<UserRight | null> {
     for (const one of this.all) {
       const right = await one.right?.(userId);

@@ -70,7 +70,7 @@ export class UserStore {
     return this.findBatched(userId);
   }
 
-  /** Returns those of some users who exist, in order. */
+  /** Returns the ids of existing users among some, in order. */
   async findExisting(manager: EntityManager, userIds: readonly string[]): Promise<string[]> {
     const users = await manager.find(User, {
       select: { userId: true },
@@ -80,7 +80,7 @@ export class UserStore {
     return users.map(({ userId }) => userId);
   }
 
-  /** Returns the names of those of some users who exist: else the e-mail address, else nothing. */
+  /** Returns the names of existing users among some: else the e-mail address, else nothing. */
   async findNames(userIds: readonly string[]): Promise<Map<string, string | undefined>> {
     if (userIds.length === 0) return new Map();
     const users = await this.users.find({

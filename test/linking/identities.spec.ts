@@ -79,7 +79,7 @@ describe('an identity of another provider', () => {
     const octo = newName();
     const [one, two] = [await tokensAt(here, 'corp', newName()), await tokensAt(here, 'corp', newName())];
     const answers = await Promise.all([link(here, one, 'hub', octo), link(there, two, 'hub', octo)]);
-    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     const winner = answers[0].status === 200 ? one : two;
     expect((await tokensAt(here, 'hub', octo)).user_id).toBe(winner.user_id);
   });

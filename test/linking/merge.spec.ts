@@ -92,7 +92,7 @@ describe('a user who becomes part of another one', () => {
     const { own } = await pair();
     await merge({ ...two, own }).expect(401);
     const answers = await Promise.all([merge(two), merge(two, there)]);
-    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 401]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401]);
     await merge(two).expect(401);
   });
 

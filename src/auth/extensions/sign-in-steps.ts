@@ -54,7 +54,7 @@ export type IdentityChanges = Partial<
 /** A user whom the provider was asked about again. */
 export type Checked = Pick<Candidate, 'provider' | 'identity' | 'userId'>;
 
-/** A recorded sign-in whose answer has not been sent. */
+/** A recorded sign-in before its answer is sent. */
 export interface SignedIn extends Pick<Verified, 'joined' | 'requestedAt'> {
   readonly provider: string;
   readonly identity: Identity;
@@ -62,7 +62,7 @@ export interface SignedIn extends Pick<Verified, 'joined' | 'requestedAt'> {
   readonly origin: Origin;
 }
 
-/** In this order: `facts` find what is known of the user, `rules` read it, `ask` asks somebody else. */
+/** In this order: `facts` find what is known of the user, `rules` read it, `ask` asks another service. */
 const CHECKS = ['facts', 'rules', 'ask'] as const;
 /** In this order: `keep` stores what the others read, `judge` looks again, `limit` ends other sessions. */
 const FOLLOWERS = ['keep', 'judge', 'limit'] as const;
@@ -175,7 +175,7 @@ export class SignInSteps implements OnModuleInit {
   }
 
   /**
-   * Finds the user to whose identity the verified one is joined, and checks them as `check` does.
+   * Finds the user who has joined the verified identity, and checks them as `check` does.
    * @throws OAuthError `access_denied`
    */
   async checkJoined(

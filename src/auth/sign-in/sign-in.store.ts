@@ -41,7 +41,7 @@ const BATCH_LOCK_TIMEOUT = '50ms';
 
 const RETRY_UNBATCHED = Symbol('retry unbatched');
 
-/** The user to whose identity the verified one is joined. */
+/** The user who has joined the verified identity. */
 export class OtherUser {
   constructor(readonly userId: string) {}
 }

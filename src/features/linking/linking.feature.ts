@@ -13,7 +13,7 @@ const providerKeys = {
 
 declare module '../../platform/config/providers/provider-settings.js' {
   interface ProviderSettings {
-    /** Names of providers whose identities may be joined to users of this one; unset: none. */
+    /** Names of the providers of identities that may be joined to users of this one; unset: none. */
     readonly links?: readonly string[];
   }
 }

@@ -153,7 +153,7 @@ export class UserList {
 @KnownOnly()
 export class RemovedUsersDto extends CursorDto {}
 
-/** A removed user whose sign-ins are refused. Nothing else is known of them. */
+/** A removed user who cannot sign in. Nothing else is known of them. */
 export class RemovedUserView {
   user_id!: string;
 
@@ -161,7 +161,7 @@ export class RemovedUserView {
   removed_at!: Date;
 }
 
-/** Removed users whose sign-ins are refused, a page. */
+/** Removed users who cannot sign in, a page. */
 export class RemovedUserList {
   /** Latest removal first, 100 at most. */
   users!: RemovedUserView[];

@@ -14,7 +14,7 @@ export class IdentityView {
   /** In JSON RFC 3339, UTC, with milliseconds; null: the user’s own. */
   linked_at!: Date | null;
 
-  /** Whether it is the user’s own, of which the user id is derived. */
+  /** Whether it is the user’s own: the user id is derived of it. */
   primary!: boolean;
 }
 
@@ -35,7 +35,7 @@ export class BeginIdentityDto {
   redirect_uri?: string;
 }
 
-/** Where the other identity is proved. */
+/** Begin of the proof of the other identity. */
 export class IdentityAuthorization {
   /** Full URL of the provider’s page. */
   redirect_url!: string;

@@ -26,7 +26,7 @@ export class JoinedIdentities {
     private readonly users: UserStore,
   ) {}
 
-  /** Returns those of a user, by provider. */
+  /** Returns the joined identities of a user, by provider. */
   find(userId: string, manager: EntityManager = this.dataSource.manager): Promise<JoinedIdentity[]> {
     return manager.find(JoinedIdentity, { where: { userId }, order: { provider: 'ASC' } });
   }
@@ -47,7 +47,7 @@ export class JoinedIdentities {
     return linkedAt;
   }
 
-  /** Parts an identity: the next sign-in by it is a user of its own. */
+  /** Parts an identity: the next sign-in by it makes another user. */
   async remove(manager: EntityManager, { userId, identityId }: JoinedIdentity): Promise<void> {
     await manager.delete(JoinedIdentity, { identityId, userId });
     await this.users.unhide(manager, { userId: identityId, mergedInto: userId });

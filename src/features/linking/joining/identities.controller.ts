@@ -31,7 +31,7 @@ export class IdentitiesController {
   /**
    * Identities by which the caller may sign in
    *
-   * @returns The caller’s own identity, and those that are joined to it.
+   * @returns The caller’s own identity, and the joined ones.
    * @throws OAuthError `not_found`, `slow_down`
    */
   @Get()
@@ -111,7 +111,7 @@ export class IdentitiesController {
   /**
    * Part an identity from the caller’s
    *
-   * Its sessions end. The next sign-in by it is a user of its own.
+   * Its sessions end. The next sign-in by it makes another user.
    *
    * @returns Parted.
    * @throws OAuthError `not_found`, `access_denied`, `insufficient_user_authentication`,

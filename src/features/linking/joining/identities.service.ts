@@ -75,7 +75,7 @@ export class Identities {
     const { url, memory = null } = await provider.authorizationUrl({
       state,
       redirectUri: redirectUriAt(this.settings, provider.settings, redirectUri),
-      params: { prompt: 'select_account' }, // the browser may be signed in there as the same account
+      params: { prompt: 'select_account' }, // else the provider may choose the account that the browser knows
     });
     const pending = { provider: name, redirectUri, codeChallenge: null, memory, clientRequest: null };
     await this.states.save(stateOf(caller, state), pending);
@@ -108,7 +108,7 @@ export class Identities {
   }
 
   /**
-   * Joins an identity that nobody has signed in by.
+   * Joins an identity without a sign-in so far.
    * @throws OAuthError `identity_in_use`, `access_denied`
    */
   async joinByOperator(userId: string, provider: string, id: string, origin: Origin): Promise<IdentityView> {

@@ -60,7 +60,7 @@ export class Merges {
       const { other, come } = await this.judge(manager, userId, joined);
       await this.removals.removeRest(manager, other, origin, CAUSE);
       // Something else keeps the account out, and would not keep the identity out.
-      if ((await this.users.stateOf(former, manager)) !== undefined) throw heldUser();
+      if ((await this.users.stateOf(former, manager)) !== undefined) throw cannotMerge();
       for (const one of [joined, ...come]) await this.identities.add(manager, { ...one, userId });
       await append('identities.changed', [[userId, {}]]);
       const { provider, providerUserId } = joined;
@@ -88,9 +88,9 @@ export class Merges {
     const other = locked.find((one) => one.userId === identityId && one.removedAt === null);
     if (!user || !other) throw new OAuthError('invalid_grant', 'the user is not there any more');
     this.joining.requireLink(user, provider);
-    if (user.suspendedAt || other.suspendedAt) throw heldUser();
+    if (user.suspendedAt || other.suspendedAt) throw cannotMerge();
     const state = (await this.lifecycles.describe([other])).get(identityId);
-    if (state?.directory || (await this.lifecycles.rightOf(identityId))) throw heldUser();
+    if (state?.directory || (await this.lifecycles.rightOf(identityId))) throw cannotMerge();
     const present = await this.identities.find(userId, manager);
     checkRoom(
       present,
@@ -115,7 +115,7 @@ function toNew({
   return { userId, provider, providerUserId, identityId, username, email, identity: {} };
 }
 
-function heldUser(): OAuthError {
+function cannotMerge(): OAuthError {
   const reason = 'suspended, of a directory, or with rights';
   return new OAuthError('access_denied', 'this user cannot become part of another one', { reason });
 }

@@ -73,7 +73,7 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
   }
 
   /**
-   * Nobody else says whether the account still exists at its own provider.
+   * Without it, nothing says whether the account still exists at its own provider.
    * @throws OAuthError `access_denied` if the user's own sign-in was too long ago
    */
   async check({ identity, userId }: Candidate): Promise<void> {

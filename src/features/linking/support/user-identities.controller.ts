@@ -17,7 +17,7 @@ export class UserIdentitiesController {
   /**
    * Identities by which a user may sign in
    *
-   * @returns The user’s own identity, and those that are joined to it.
+   * @returns The user’s own identity, and the joined ones.
    * @throws OAuthError `not_found`
    */
   @Get()
@@ -26,7 +26,7 @@ export class UserIdentitiesController {
   }
 
   /**
-   * Join an identity that nobody has signed in by
+   * Join an identity without a sign-in so far
    *
    * Repeated, it changes nothing. An identity that has signed in is joined by its person alone.
    *
@@ -46,7 +46,7 @@ export class UserIdentitiesController {
   /**
    * Part an identity from that of a user
    *
-   * Its sessions end. The next sign-in by it is a user of its own.
+   * Its sessions end. The next sign-in by it makes another user.
    *
    * @returns Parted.
    * @throws OAuthError `not_found`, `access_denied`
