@@ -139,10 +139,17 @@ export class UserStore {
     return user?.mergedInto ?? undefined;
   }
 
-  /** Returns the ids that belong to a user beside their own: of joined identities. */
-  async formerIds(mergedInto: string): Promise<string[]> {
-    const users = await this.users.find({ select: { userId: true }, where: { mergedInto } });
-    return users.map(({ userId }) => userId);
+  /**
+   * Returns the identities that are joined to that of a user, each with the user id that it had or would
+   * have.
+   */
+  findHidden(mergedInto: string): Promise<Pick<User, 'userId' | 'provider' | 'providerUserId'>[]> {
+    const select = { userId: true, provider: true, providerUserId: true } as const;
+    return this.users.find({ select, where: { mergedInto }, order: { provider: 'ASC' } });
+  }
+
+  async formerIds(userId: string): Promise<string[]> {
+    return (await this.findHidden(userId)).map((hidden) => hidden.userId);
   }
 
   /** Returns what there is of a user; undefined: nothing. */

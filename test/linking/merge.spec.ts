@@ -109,7 +109,10 @@ describe('a user who becomes part of another one', () => {
     }
     expect(paged).toEqual(all);
     const { body } = await backend.get(`/users/${two.own.user_id}/export`).expect(200);
-    expect((body as { audit_events: object[] }).audit_events).toEqual(all);
+    expect(body).toMatchObject({
+      audit_events: all,
+      joined_identities: [{ user_id: two.other.user_id, provider: 'hub', provider_user_id: two.octo }],
+    });
   });
 
   it('brings joined identities along whose providers `links` names', async () => {

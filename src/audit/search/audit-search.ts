@@ -56,8 +56,8 @@ export class AuditSearch {
   ) {}
 
   /**
-   * Returns a page, which may be shorter than `limit`, even empty, and still not be the last one. Of a user, it
-   * has the events of the users who became part of this one.
+   * Returns a page, which may be shorter than `limit`, even empty, and still not be the last one. Of a user,
+   * it has the events of the users who became part of this one.
    */
   async find(query: AuditDto): Promise<AuditEvents> {
     const { user_id } = query;
