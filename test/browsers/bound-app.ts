@@ -26,7 +26,8 @@ class Front {
   private constructor(private readonly server: Server) {}
 
   static async start(): Promise<Front> {
-    const server = createServer((incoming, response) => {
+    // A browser sends a POST again only on a connection that it has used before: it must stay open.
+    const server = createServer({ keepAliveTimeout: 600_000 }, (incoming, response) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.on('end', () => {
