@@ -88,8 +88,8 @@ describe('a user who becomes part of another one', () => {
       readonly events: readonly { readonly id: string; readonly user_id: string; readonly event: string }[];
       readonly next_cursor?: string;
     }
-    const pageOf = async (query: object): Promise<Page> => {
-      const search = new URLSearchParams({ user_id: two.own.user_id, ...query });
+    const pageOf = async (more: object): Promise<Page> => {
+      const search = new URLSearchParams({ user_id: two.own.user_id, ...more });
       return (await backend.get(`/audit?${search.toString()}`).expect(200)).body as Page;
     };
     const { events: all } = await pageOf({});
