@@ -186,8 +186,10 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     };
   };
   /** Moves the focus to an element, or from one that is removed. */
-  const focusOn = (element?: HTMLElement): void =>
-    (element?.isConnected ? element : root.querySelector<HTMLElement>('.add button, li button'))?.focus();
+  const focusOn = (element?: HTMLElement): void => {
+    const next = root.querySelector('.add button') ?? root.querySelector('li button');
+    (element?.isConnected ? element : (next as HTMLElement | null))?.focus();
+  };
   const showAll = (): void => {
     const isOpen = (name: string): boolean =>
       shown.every(({ provider }) => provider !== name) && labels?.has(name) !== false;
