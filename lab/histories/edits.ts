@@ -26,17 +26,17 @@ export function edited(entries: readonly HistoryEntry[]): readonly Edit[] {
     edit(/^accepted after its end: introspect/, 'introspect', accepted),
     edit(/^accepted after its end: verify/, 'verify', accepted),
     edit(/^accepted after its end: .*expired/, 'use', (one) =>
-      one.outcome === 'ok' ? moved(one, 3_600_000) : [one],
+      one.outcome === 'ok' ? moved(one, HOUR_MS) : [one],
     ),
     edit(/^accepted after its end: socket/, 'closed', (one) =>
-      one.told === 'signed_out' ? late(one) : [one],
+      one.told === 'signed_out' ? late(one, HOUR_MS) : [one],
     ),
-    edit(/^missing in the feed: .*after/, 'feed', late),
+    edit(/^missing in the feed: .*after/, 'feed', (one) => late(one, HOUR_MS)),
     edit(/^missing in the feed: .*never/, 'feed', (one) =>
       one.client === 'feed 0' && one.session ? [] : [one],
     ),
     edit(/^delivered wrongly: received twice/, 'receive', (one) => [one, one]),
-    edit(/^delivered wrongly: .*late/, 'receive', late),
+    edit(/^delivered wrongly: .*late/, 'receive', (one) => late(one, CALM_MS)),
     edit(/^answered for another/, 'use', (one) => [one.user ? { ...one, user: 'somebody' } : one]),
     edit(/^ended for no reason: an access/, 'use', (one) => [
       one.outcome === 'ok' ? { ...one, ...REFUSED } : one,
@@ -79,7 +79,7 @@ export function editedWithLimits(entries: readonly HistoryEntry[], limits: Limit
         : one,
     ),
     refreshed(/^accepted after its end: refresh .* after its idle end/, (one) =>
-      one.client === FINAL ? moved(one, 3_600_000)[0]! : one,
+      one.client === FINAL ? moved(one, HOUR_MS)[0]! : one,
     ),
     refreshed(/^wrong end: .* to the idle end/, (one) =>
       issuedWith({ idleExpiresIn: limits.idleTtl + 1 }, one),
@@ -100,6 +100,9 @@ export function editedWithLimits(entries: readonly HistoryEntry[], limits: Limit
   ];
 }
 
+/** Longer than a reader may take while the machine pauses again and again. */
+const HOUR_MS = 3_600_000;
+
 const REFUSED = { outcome: 'refused', status: 401, error: 'invalid_token' } as const;
 
 function accepted(one: Use): HistoryEntry[] {
@@ -107,8 +110,8 @@ function accepted(one: Use): HistoryEntry[] {
   return one.client === FINAL && error !== undefined ? [{ ...call, outcome: 'ok', status: 200 }] : [one];
 }
 
-function late<Of extends HistoryEntry>(one: Of): Of[] {
-  return [{ ...one, ended: one.ended + CALM_MS }];
+function late<Of extends HistoryEntry>(one: Of, ms: number): Of[] {
+  return [{ ...one, ended: one.ended + ms }];
 }
 
 function moved<Of extends HistoryEntry>(one: Of, ms: number): Of[] {

@@ -139,6 +139,12 @@ export class UserStore {
     return user?.mergedInto ?? undefined;
   }
 
+  /** Returns the ids that belong to a user beside their own: of joined identities. */
+  async formerIds(mergedInto: string): Promise<string[]> {
+    const users = await this.users.find({ select: { userId: true }, where: { mergedInto } });
+    return users.map(({ userId }) => userId);
+  }
+
   /** Returns what there is of a user; undefined: nothing. */
   async stateOf(
     userId: string,

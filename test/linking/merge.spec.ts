@@ -79,6 +79,39 @@ describe('a user who becomes part of another one', () => {
     expect(await sql(text, other.user_id)).toEqual([{ user_id: own.user_id, former_user_id: other.user_id }]);
   });
 
+  it('leaves one trail, newest first, page by page, and in the export', async () => {
+    const two = await pair();
+    await merge(two).expect(200);
+    await tokensAt(there, 'hub', two.octo);
+    const backend = bearer(here.url, SERVICE_KEY);
+    interface Page {
+      readonly events: readonly { readonly id: string; readonly user_id: string; readonly event: string }[];
+      readonly next_cursor?: string;
+    }
+    const pageOf = async (query: object): Promise<Page> => {
+      const search = new URLSearchParams({ user_id: two.own.user_id, ...query });
+      return (await backend.get(`/audit?${search.toString()}`).expect(200)).body as Page;
+    };
+    const { events: all } = await pageOf({});
+    expect(all.map(({ event }) => event)).toEqual([
+      'sign_in',
+      'user_merged',
+      'sign_out',
+      'sign_in',
+      'sign_in',
+    ]);
+    expect(new Set(all.map((one) => one.user_id))).toEqual(new Set([two.own.user_id, two.other.user_id]));
+    const paged: object[] = [];
+    for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
+      const page = await pageOf({ limit: 2, ...(cursor !== undefined && { cursor }) });
+      paged.push(...page.events);
+      cursor = page.next_cursor;
+    }
+    expect(paged).toEqual(all);
+    const { body } = await backend.get(`/users/${two.own.user_id}/export`).expect(200);
+    expect((body as { audit_events: object[] }).audit_events).toEqual(all);
+  });
+
   it('brings joined identities along whose providers `links` names', async () => {
     const two = await pair();
     const forge = `user-${randomUUID()}`;

@@ -128,7 +128,7 @@ export async function storeSession(where: Page, service: string, user: string, a
   return storeTokens(where, service, await signIn(service, user, { device_id }), device_id, age);
 }
 
-/** Stores a session of a device, as the client would. @returns the user's id */
+/** Stores a session of a device, as the client would. @returns the user's id @public */
 export async function storeTokens(
   where: Page,
   service: string,

@@ -1,6 +1,8 @@
 import type { Feature } from '../../feature.js';
+import { IdentitiesOfUser } from './identities-of-user.js';
 
 export const linking: Feature = {
+  OfUser: IdentitiesOfUser,
   events: {
     identity_linked: 'Identity joined',
     identity_unlinked: 'Identity parted',

@@ -22,6 +22,9 @@ export class IdentityView {
 export class IdentityList {
   /** The user’s own is the first; then by provider. */
   identities!: IdentityView[];
+
+  /** Names of the providers of identities that may be joined besides. */
+  joinable!: string[];
 }
 
 /** Body of POST /me/identities. */

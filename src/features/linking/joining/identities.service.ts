@@ -57,7 +57,10 @@ export class Identities {
   async list(userId: string): Promise<IdentityList> {
     const [user, joined] = await Promise.all([this.users.find(userId), this.identities.find(userId)]);
     if (!user) throw noSuchUser();
-    return { identities: [ownView(user), ...joined.map(toView)] };
+    const taken = new Set(joined.map(({ provider }) => provider));
+    const links = this.providers.find(user.provider)?.settings.links ?? [];
+    const joinable = links.filter((name) => !taken.has(name) && this.providers.find(name));
+    return { identities: [ownView(user), ...joined.map(toView)], joinable };
   }
 
   /** Sends the person to the provider of the other identity. */
