@@ -8,6 +8,8 @@ import type { SignIn } from './sign-in/sign-in.js';
 import type { TokenKeeper } from './tokens/tokens.js';
 
 const PATH = '/me/identities';
+/** Milliseconds; the service wants a sign-in of the last five minutes. */
+const RECENT = 290_000;
 
 export interface Linking extends Pick<Latchkey, 'identities' | 'link' | 'unlink' | 'mergeUser'> {
   /** Joins the account of a provider's answer. */
@@ -29,10 +31,15 @@ export function makeLinking(
   post: Post,
   authorizedFetch: (request: Request) => Promise<Response>,
   start: SignIn['start'],
-  { redirectUri, storage }: ClientOptions,
+  { redirectUri, storage, askAgain }: ClientOptions,
 ): Linking {
-  const send = <Answer>(method: 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> =>
-    post(path, body, () => keeper.get()?.binding, authorizedFetch, method);
+  const send = async <Answer>(method: 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> => {
+    const { access_token, provider, user_id: user, signed_in_at: since } = keeper.get() ?? {};
+    // A provider that reports no `auth_time` refuses `max_age`, by which `authorizedFetch` asks: any new sign-in will do.
+    if (user && askAgain !== false && Date.now() - since! > RECENT && !hasAuthTime(access_token!))
+      await start({ provider, user, prompt: 'login' }, true);
+    return post(path, body, () => keeper.get()?.binding, authorizedFetch, method);
+  };
   const complete = async (query: CallbackQuery | undefined): Promise<Identity> => {
     const { code, state, iss } = query ?? {};
     return send('POST', `${PATH}/complete`, { code, state, iss });
@@ -63,4 +70,14 @@ export function makeLinking(
         .former_user_id;
     },
   };
+}
+
+/** Whether an access token says when the user authenticated. */
+function hasAuthTime(token: string): boolean {
+  try {
+    const claims = JSON.parse(atob(token.split('.')[1]!.replace(/-/g, '+').replace(/_/g, '/'))) as object;
+    return 'auth_time' in claims;
+  } catch {
+    return false;
+  }
 }

@@ -117,11 +117,11 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
 
   const rowOf = (identity: Identity): HTMLElement => {
     const { provider, primary, linked_at: since } = identity;
-    const name = make('p', { dir: 'auto' }, make('strong', {}, make('bdi', {}, labelOf(provider))));
+    const name = make('p', {}, make('strong', {}, make('bdi', {}, labelOf(provider))));
     const text = make('div', {}, name);
     const row = make('li', {}, text);
     const account = identity.email ?? identity.username;
-    if (account) text.append(make('p', { dir: 'auto' }, account));
+    if (account) text.append(make('p', {}, make('bdi', {}, account)));
     if (primary) name.append(make('span', { className: 'tag' }, texts.identityOwn));
     if (since) {
       const when = make('time', { dateTime: since }, date.format(Date.parse(since)));
