@@ -72,7 +72,7 @@ inChromium('the accounts of a user', () => {
   beforeAll(async () => {
     for (const [name, source] of Object.entries({ ...APPS, callback: CALLBACK, bare: '' }))
       pages.put(`/${name}`, await bundle({ [`${name}.js`]: CLIENT(world.service.url) + source }));
-    for (const name of ['stub', 'hub', 'forge'])
+    for (const name of ['stub', 'timed', 'hub', 'forge'])
       pages.at.set(`/callback/${name}`, pages.at.get('/callback')!);
   });
   const context = useEach(() =>
