@@ -14,12 +14,12 @@ export type {
   SocketIo,
 } from './channel/channel-events.js';
 export { createClient } from './client.js';
+export type { Identity, OtherIdentity } from './identity.js';
 export type {
   Agent,
   ConnectOptions,
   Device,
   DeviceRequest,
-  Identity,
   Latchkey,
   RefusedProgram,
   SignOutOptions,

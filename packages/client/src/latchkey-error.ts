@@ -1,4 +1,4 @@
-import type { Identity } from './latchkey.js';
+import type { OtherIdentity } from './identity.js';
 
 /**
  * Code of an error: the service's own, such as `invalid_grant` or `server_error`, or one of the client:
@@ -33,7 +33,7 @@ export type ErrorCode =
 export interface ErrorBody {
   readonly error?: string;
   readonly error_description?: string;
-  readonly identity?: Pick<Identity, 'provider' | 'username' | 'email'>;
+  readonly identity?: OtherIdentity;
   readonly merge_token?: string;
 }
 
@@ -59,7 +59,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 export class LatchkeyError extends Error {
   override readonly name = 'LatchkeyError';
   /** The account, with the code `identity_in_use`, if its user could become part of this one. */
-  readonly identity: Pick<Identity, 'provider' | 'username' | 'email'> | undefined;
+  readonly identity: OtherIdentity | undefined;
   /** For `mergeUser()`, with the code `identity_in_use`; secret, for ten minutes. */
   readonly mergeToken: string | undefined;
 

@@ -1,4 +1,5 @@
 import type { Channel } from './channel/channel-events.js';
+import type { Identity } from './identity.js';
 import type {
   DeviceRequestsOptions,
   DevicesOptions,
@@ -81,18 +82,6 @@ export interface DeviceRequest {
   readonly address: string | null;
   readonly created_at: string;
   readonly expires_at: string;
-}
-
-/** An account by which the user may sign in. Values that the provider does not send are null. */
-export interface Identity {
-  /** Name of the provider. */
-  readonly provider: string;
-  readonly username: string | null;
-  readonly email: string | null;
-  /** RFC 3339; null: the user's own. */
-  readonly linked_at: string | null;
-  /** Whether it is the user's own, which stays. */
-  readonly primary: boolean;
 }
 
 /** The signed-in user. Values that the provider does not send are null. */

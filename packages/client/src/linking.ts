@@ -1,5 +1,6 @@
 import type { LatchkeyError } from './latchkey-error.js';
-import type { Identity, Latchkey } from './latchkey.js';
+import type { Identity } from './identity.js';
+import type { Latchkey } from './latchkey.js';
 import type { ClientOptions } from './options.js';
 import type { Post } from './service/post.js';
 import type { Call } from './service/service.js';
@@ -36,7 +37,13 @@ export function makeLinking(
   const send = async <Answer>(method: 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> => {
     const { access_token, provider, user_id: user, signed_in_at: since } = keeper.get() ?? {};
     // A provider that reports no `auth_time` refuses `max_age`, by which `authorizedFetch` asks: any new sign-in will do.
-    if (user && askAgain !== false && Date.now() - since! > RECENT && !hasAuthTime(access_token!))
+    if (
+      globalThis.document &&
+      user &&
+      askAgain !== false &&
+      Date.now() - since! > RECENT &&
+      !hasAuthTime(access_token!)
+    )
       await start({ provider, user, prompt: 'login' }, true);
     return post(path, body, () => keeper.get()?.binding, authorizedFetch, method);
   };

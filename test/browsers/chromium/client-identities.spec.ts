@@ -3,7 +3,7 @@ import axe from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 import { link, tokensAt } from '../../linking/person.js';
 import { inChromium } from '../../support/chromium.js';
-import { query } from '../../support/database.js';
+import { query as sql } from '../../support/database.js';
 import { bearer, type Tokens } from '../../support/sign-in.js';
 import { StubProvider } from '../../support/stub-provider.js';
 import { use, useEach } from '../../support/use.js';
@@ -128,7 +128,7 @@ inChromium('the accounts of a user', () => {
   async function age(): Promise<void> {
     const old = `now() - interval '301 s'`;
     const text = `UPDATE refresh_tokens SET created_at = ${old}, auth_time = CASE WHEN auth_time IS NOT NULL THEN ${old} END`;
-    await query(world.service.databaseUrl, text);
+    await sql(world.service.databaseUrl, text);
     await page.evaluate(`{
       const key = 'latchkey:${world.service.url}';
       const held = JSON.parse(localStorage.getItem(key));
@@ -254,7 +254,7 @@ inChromium('the accounts of a user', () => {
       response.writeHead(302, { Location: `${to}?error=access_denied&state=${state}` }).end();
     };
     await button('Connect GitHub').click();
-    await page.getByRole('alert').getByText('This is not allowed.').waitFor();
+    await page.getByRole('alert').getByText('That did not work.').waitFor();
     expect(await errors()).toEqual(['access_denied']);
     hub.answer = answer;
     await button('Connect GitHub').click();
@@ -316,6 +316,32 @@ inChromium('the accounts of a user', () => {
     expect(other.url()).toMatch(/&other$/);
     expect(await joined()).toEqual(['stub', 'forge', 'hub']);
     await rows().nth(2).waitFor();
+  });
+
+  it('stay as they are in a session of a connected one', async () => {
+    await link(world.service, await tokensAt(world.service, 'stub', ada), 'hub', octo);
+    await open('plain', '', page, 'hub');
+    await button('Connect The $& Forge').click();
+    await page.getByRole('alert').getByText('sign in with your main account first').waitFor();
+    await button('Disconnect GitHub').click();
+    await question().getByRole('button', { name: 'Disconnect' }).click();
+    await question().waitFor({ state: 'hidden' });
+    await page.getByRole('alert').getByText('sign in with your main account first').waitFor();
+    expect(await errors()).toEqual(['access_denied', 'access_denied']);
+    expect(await joined()).toEqual(['stub', 'hub']);
+  });
+
+  it('load nothing until an application asks for them', async () => {
+    const loaded: string[] = [];
+    page.on('request', (request) => loaded.push(request.url()));
+    await page.goto(`${pages.url}/bare`);
+    await page.evaluate('latchkey.signIn()');
+    await page.evaluate('latchkey.me()');
+    const isOf = (url: string): boolean => /\/(linking|identities)[^/]*\.js/.test(url);
+    expect(loaded.filter(isOf)).toEqual([]);
+    await page.goto(`${pages.url}/plain?locale=de`);
+    await page.getByText('Hauptkonto').waitFor();
+    expect(loaded.filter(isOf).map((url) => /\w+(-\w\w)?(?=[^/]*\.js)/.exec(url)![0])).toEqual([]);
   });
 
   it('change at once when another device changes them', async () => {

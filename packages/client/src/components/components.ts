@@ -46,7 +46,7 @@ export const showDeviceRequests = (
 /** Implements `showIdentities`. */
 export const showIdentities = (...parts: [...Parts, options?: IdentitiesOptions]): Promise<() => void> =>
   show<IdentitiesOptions>(
-    import('./identities.js').then(({ inLanguage }) => inLanguage(parts[2].language)),
+    import('./identities/identities.js').then(({ inLanguage }) => inLanguage(parts[2].language)),
     ...parts,
   );
 

@@ -13,7 +13,7 @@ export type CallbackQuery = {
 };
 
 /** The proof of another account of the user, which the service has begun: in place of a sign-in. */
-export interface BegunLink {
+interface BegunLink {
   readonly url: string;
   readonly state: string;
   readonly redirectUri: string;

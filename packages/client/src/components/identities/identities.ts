@@ -1,43 +1,21 @@
-import type { LatchkeyError } from '../latchkey-error.js';
-import type { Identity } from '../latchkey.js';
-import type { IdentitiesOptions } from '../options.js';
-import english from '../texts/identities/identities-en.js';
-import type { IdentityTexts } from '../texts/identities/identities-texts.js';
+import type { Identity, OtherIdentity } from '../../identity.js';
+import type { LatchkeyError } from '../../latchkey-error.js';
+import type { IdentitiesOptions } from '../../options.js';
+import type { IdentityTexts } from '../../texts/identities/identities-texts.js';
+import type { Kit } from '../kit.js';
 import { STYLE } from './identities-style.js';
-import { makeAlert, filled, type Words } from './identity-question.js';
-import type { Kit } from './kit.js';
+import { showByKey } from './keyed.js';
+import { filled, makeAlert, type Words } from './question.js';
+import { loadWords } from './words.js';
 
 /** Errors that are not shown: the user knows, or the session ends, which the client reports itself. */
 const SILENT: readonly string[] = ['cancelled', 'signed_out', 'invalid_token'];
-
-/** Separate files: each user loads at most one. */
-const LANGUAGES: Readonly<Record<string, () => Promise<{ default: IdentityTexts }>>> = {
-  ar: () => import('../texts/identities/identities-ar.js'),
-  de: () => import('../texts/identities/identities-de.js'),
-  es: () => import('../texts/identities/identities-es.js'),
-  fr: () => import('../texts/identities/identities-fr.js'),
-  he: () => import('../texts/identities/identities-he.js'),
-  it: () => import('../texts/identities/identities-it.js'),
-  ja: () => import('../texts/identities/identities-ja.js'),
-  ko: () => import('../texts/identities/identities-ko.js'),
-  nl: () => import('../texts/identities/identities-nl.js'),
-  pl: () => import('../texts/identities/identities-pl.js'),
-  pt: () => import('../texts/identities/identities-pt.js'),
-  uk: () => import('../texts/identities/identities-uk.js'),
-  zh: () => import('../texts/identities/identities-zh.js'),
-};
-
-/** See texts/texts.ts. */
-declare const LATCHKEY_ENGLISH_ONLY: boolean | undefined;
-const LOADERS: typeof LANGUAGES =
-  typeof LATCHKEY_ENGLISH_ONLY !== 'undefined' && LATCHKEY_ENGLISH_ONLY ? {} : LANGUAGES;
 
 type Show = (kit: Kit, place: Element, options: IdentitiesOptions) => () => void;
 
 /** Loads the texts of a language, else English ones. */
 export async function inLanguage(language: string): Promise<{ show: Show }> {
-  const loaded = await LOADERS[language]?.().catch(() => undefined);
-  const words = { ...english, ...loaded?.default };
+  const words = await loadWords(language);
   return { show: (kit, place, options) => show(kit, words, place, options) };
 }
 
@@ -63,7 +41,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
   let left = false;
 
   const labelOf = (provider: string): string => labels?.get(provider) ?? provider;
-  const nameOf = ({ provider, username, email }: Pick<Identity, 'provider' | 'username' | 'email'>): Node => {
+  const nameOf = ({ provider, username, email }: OtherIdentity): Node => {
     const account = email ?? username;
     const name = make('bdi', {}, labelOf(provider));
     if (account) name.append(' (', make('bdi', {}, account), ')');
@@ -75,7 +53,8 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     if (SILENT.includes(error.code)) return;
     const known: Readonly<Record<string, string>> = {
       identity_in_use: texts.identityTaken,
-      access_denied: texts.identityRefused,
+      // Without a status the user has declined at the provider.
+      ...(error.status && { access_denied: texts.identityRefused }),
     };
     problem.textContent = text ?? known[error.code] ?? texts.actionFailed;
     trouble.hidden = false;
@@ -104,7 +83,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
       await askToMerge(error.identity, error.mergeToken);
     }
   };
-  const askToMerge = async (identity: Pick<Identity, 'provider' | 'username' | 'email'>, token: string) => {
+  const askToMerge = async (identity: OtherIdentity, token: string) => {
     await load();
     const own = shown.find(({ primary }) => primary);
     const values: Words = { other: nameOf(identity), own: own ? nameOf(own) : texts.identityOwn };
@@ -157,34 +136,6 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     return button;
   };
 
-  /**
-   * Shows things by their keys. An element that stays is not touched: it keeps the focus, and a click that has begun.
-   * @returns a function that removes the others, once the focus has another place
-   */
-  const render = <Shown>(
-    into: HTMLElement,
-    things: ReadonlyMap<string, Shown>,
-    makeOne: (thing: Shown) => HTMLElement,
-  ): (() => void) => {
-    const old = new Map(([...into.children] as HTMLElement[]).map((one) => [one.dataset['key']!, one]));
-    let last: HTMLElement | undefined;
-    for (const [key, thing] of things) {
-      const element = old.get(key) ?? makeOne(thing);
-      element.dataset['key'] = key;
-      if (!old.delete(key)) {
-        if (last) last.after(element);
-        else into.prepend(element);
-      }
-      last = element;
-    }
-    return () => {
-      for (const element of old.values()) {
-        const isFocused = element.contains(root.activeElement);
-        element.remove();
-        if (isFocused) focusOn();
-      }
-    };
-  };
   /** Moves the focus to an element, or from one that is removed. */
   const focusOn = (element?: HTMLElement): void => {
     const next = root.querySelector('.add button') ?? root.querySelector('li button');
@@ -195,8 +146,8 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
       shown.every(({ provider }) => provider !== name) && labels?.has(name) !== false;
     const open = shown.length > 0 ? (options.providers ?? []).filter(isOpen) : [];
     const removals = [
-      render(list, new Map(shown.map((identity) => [JSON.stringify(identity), identity])), rowOf),
-      render(add, new Map(open.map((name) => [name, name])), buttonOf),
+      showByKey(list, new Map(shown.map((identity) => [JSON.stringify(identity), identity])), rowOf, focusOn),
+      showByKey(add, new Map(open.map((name) => [name, name])), buttonOf, focusOn),
     ];
     for (const remove of removals) remove();
   };
@@ -252,11 +203,13 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
   onChange();
   const { linked } = client;
   if (linked && !seen.has(linked)) {
-    void report(linked).then(() => {
+    const reportOnce = async (): Promise<void> => {
+      await report(linked);
       if (left) return;
       seen.add(linked);
-      void load();
-    });
+      await load();
+    };
+    void reportOnce();
   }
 
   return () => {

@@ -1,4 +1,4 @@
-import type { Kit } from './kit.js';
+import type { Kit } from '../kit.js';
 
 /** What replaces the placeholders of a text. */
 export type Words = Readonly<Record<string, string | Node>>;
@@ -45,11 +45,10 @@ export function makeAlert({ make, texts }: Kit, root: ShadowRoot) {
       no.focus();
       const isSure = await new Promise<boolean>((resolve) => {
         dialog.addEventListener('close', () => resolve(false), { once: true });
-        yes.onclick = () => resolve(true);
+        yes.addEventListener('click', () => resolve(true), { once: true });
       });
       if (isSure) {
         yes.ariaBusy = 'true';
-        yes.onclick = null;
         await act();
         yes.ariaBusy = null;
         dialog.close();
