@@ -10,7 +10,7 @@ export interface DpopCall {
   /** `DPoP` header. */
   readonly header: string | undefined;
   readonly path: `/${string}`;
-  /** Of the request; default: POST. */
+  /** Default `POST`. */
   readonly method?: 'DELETE';
 }
 
@@ -60,7 +60,7 @@ export class DpopProofs {
     if (header === undefined) return undefined;
     const { publicUrl, production } = this.settings;
     const isHtu = sameEndpoint(publicUrl + path, { loopback: !production });
-    const result = await validateProof(header, { ...(method && { method }), isHtu, now: this.clock.now() });
+    const result = await validateProof(header, { method: method ?? 'POST', isHtu, now: this.clock.now() });
     if (typeof result === 'string') throw new OAuthError('invalid_dpop_proof', DESCRIPTIONS[result]);
     return result;
   }
@@ -92,8 +92,8 @@ export interface DpopProof {
 }
 
 export interface ProvenCall {
-  /** Default: POST. */
-  readonly method?: string;
+  /** Of the request. */
+  readonly method: string;
   /** Compares an address with that of the request, without query and fragment (RFC 9449 §4.3, 9). */
   readonly isHtu: (address: string) => boolean;
   /** Milliseconds since the epoch, by the database's clock. */
@@ -133,7 +133,7 @@ export async function validateProof(header: string, call: ProvenCall): Promise<D
   if (!isId(jti) || typeof htm !== 'string' || typeof htu !== 'string' || !Number.isFinite(iat)) {
     return 'malformed';
   }
-  if (htm !== (call.method ?? 'POST') || !call.isHtu(htu)) return 'call';
+  if (htm !== call.method || !call.isHtu(htu)) return 'call';
   if (Math.abs((iat as number) * 1000 - call.now) > WINDOW_MS) return 'time';
   const signed = Buffer.from(header.slice(0, header.lastIndexOf('.')));
   if (!(await isSignedBy(key, signed, tail))) return 'forged';
