@@ -157,7 +157,7 @@ it('has types without those of socket.io-client: accepts undefined for every opt
     client.on('idle', ({ ends_at }) => ends_at === client.idleEndsAt);
     export const devices: Promise<Device[]> = client.devices();
     client.link('hub').catch(({ code, identity, mergeToken }: LatchkeyError) => [code, identity?.email, mergeToken?.length]);
-    void client.showIdentities(document.body, { providers: undefined, onError: undefined });
+    void client.showIdentities(document.body, { onError: undefined });
     // @ts-expect-error there is no such storage
     createClient({ url: 'u', provider: 'mock', redirectUri: '/', storage: 'cookie' });
   `;

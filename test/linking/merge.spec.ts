@@ -111,7 +111,7 @@ describe('a user who becomes part of another one', () => {
     const { body } = await backend.get(`/users/${two.own.user_id}/export`).expect(200);
     expect(body).toMatchObject({
       audit_events: all,
-      joined_identities: [{ user_id: two.other.user_id, provider: 'hub', provider_user_id: two.octo }],
+      further_identities: [{ user_id: two.other.user_id, provider: 'hub', provider_user_id: two.octo }],
     });
   });
 

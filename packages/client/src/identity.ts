@@ -10,5 +10,13 @@ export interface Identity {
   readonly primary: boolean;
 }
 
+/** The accounts of a user. */
+export interface Identities {
+  /** The user's own is the first. */
+  readonly identities: readonly Identity[];
+  /** Names of the providers of accounts that the user may join besides. */
+  readonly joinable: readonly string[];
+}
+
 /** An account that is another user, or not yet joined. */
 export type OtherIdentity = Pick<Identity, 'provider' | 'username' | 'email'>;

@@ -14,7 +14,7 @@ export type {
   SocketIo,
 } from './channel/channel-events.js';
 export { createClient } from './client.js';
-export type { Identity, OtherIdentity } from './identity.js';
+export type { Identities, Identity, OtherIdentity } from './identity.js';
 export type {
   Agent,
   ConnectOptions,

@@ -1,5 +1,5 @@
 import type { Channel } from './channel/channel-events.js';
-import type { Identity } from './identity.js';
+import type { Identities, Identity } from './identity.js';
 import type {
   DeviceRequestsOptions,
   DevicesOptions,
@@ -334,8 +334,8 @@ export interface Latchkey<Events extends object = any> {
    */
   readonly decideDeviceRequest: (code: string, approve: boolean, number?: string) => Promise<void>;
 
-  /** Lists the accounts by which the user may sign in: their own, then those of other providers. The channel's event `identities.changed` reports a change. */
-  readonly identities: () => Promise<Identity[]>;
+  /** Lists the accounts by which the user may sign in: their own, then accounts of other providers. The channel's event `identities.changed` reports a change. */
+  readonly identities: () => Promise<Identities>;
   /**
    * Lets the user join an account of another provider to their own, which the provider's setting `links` has to allow. Shows the
    * provider's page as `signIn()` does: call it from a click. With mode `redirect`, `linked` has the outcome when the page is loaded again.
@@ -369,7 +369,7 @@ export interface Latchkey<Events extends object = any> {
    * @throws LatchkeyError `network` if its code cannot be loaded; `no_browser` without a page
    *
    * @example
-   * latchkey.showIdentities(document.querySelector('#identities'), { providers: ['github'] });
+   * latchkey.showIdentities(document.querySelector('#identities'));
    */
   readonly showIdentities: (place: Element, options?: IdentitiesOptions) => Promise<() => void>;
 

@@ -1,5 +1,5 @@
 import type { LatchkeyError } from './latchkey-error.js';
-import type { Identity } from './identity.js';
+import type { Identities, Identity } from './identity.js';
 import type { Latchkey } from './latchkey.js';
 import type { ClientOptions } from './options.js';
 import type { Post } from './service/post.js';
@@ -52,9 +52,7 @@ export function makeLinking(
     return send('POST', `${PATH}/complete`, { code, state, iss });
   };
   return {
-    async identities() {
-      return (await api<{ identities: Identity[] }>('GET', PATH)).identities;
-    },
+    identities: () => api<Identities>('GET', PATH),
     // The service is asked before the page of the provider is shown: it may want a newer sign-in, which has a page of its own.
     async link(provider) {
       if (!globalThis.document) throw new Failure('no_browser');

@@ -79,8 +79,6 @@ export interface DeviceRequestsOptions {
 
 /** Options of the accounts by which the user may sign in. */
 export interface IdentitiesOptions {
-  /** Names of the providers whose accounts the user may connect: those of `links`. Default none. */
-  readonly providers?: readonly string[] | undefined;
   /** Gets the error of the list or of an action, which the component has shown. */
   readonly onError?: ((error: LatchkeyError) => void) | undefined;
 }

@@ -13,12 +13,12 @@ import { bundle, Pages } from '../bundle.js';
 
 /** As an application shows the accounts: without a framework, and with two. */
 const APPS: Readonly<Record<string, string>> = {
-  plain: `latchkey.showIdentities(document.getElementById('root'), { providers, onError });`,
+  plain: `latchkey.showIdentities(document.getElementById('root'), { onError });`,
   React: `
     import { createElement, StrictMode } from 'react';
     import { createRoot } from 'react-dom/client';
     import { Identities, LatchkeyProvider } from '@latchkey/client/react';
-    const list = createElement(Identities, { providers, onError });
+    const list = createElement(Identities, { onError });
     const all = createElement(LatchkeyProvider, { client: latchkey }, list);
     createRoot(document.getElementById('root')).render(createElement(StrictMode, null, all));`,
   Vue: `
@@ -27,7 +27,7 @@ const APPS: Readonly<Record<string, string>> = {
       setup() {
         const place = ref();
         let remove;
-        onMounted(() => (remove = latchkey.showIdentities(place.value, { providers, onError })));
+        onMounted(() => (remove = latchkey.showIdentities(place.value, { onError })));
         onUnmounted(() => remove.then((stop) => stop()));
         return () => h('div', { ref: place });
       },
@@ -39,7 +39,6 @@ const CLIENT = (url: string): string => `
   const latchkey = createClient({
     url: '${url}', provider: 'stub', redirectUri: '/callback/{provider}', locale, mode, storage, askAgain: ask !== 'no',
   });
-  const providers = ['hub', 'forge', 'stub', 'unknown'];
   window.latchkey = latchkey;
   window.errors = [];
   const onError = ({ code }) => errors.push(code);

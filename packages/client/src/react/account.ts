@@ -51,7 +51,7 @@ export function DeviceRequests({ className, onError }: DeviceRequestsProps): Rea
   return useShown('showDeviceRequests', className, { onError });
 }
 
-/** The properties of `<Identities>`: the providers, `onError`, and the class of the element around it. */
+/** The properties of `<Identities>`: `onError`, and the class of the element around it. */
 export interface IdentitiesProps extends IdentitiesOptions {
   className?: string | undefined;
 }
@@ -62,11 +62,11 @@ export interface IdentitiesProps extends IdentitiesOptions {
  *
  * @example
  * <h2>Your accounts</h2>
- * <Identities providers={['github']} />
+ * <Identities />
  */
-export function Identities({ className, providers, onError }: IdentitiesProps): ReactElement {
+export function Identities({ className, onError }: IdentitiesProps): ReactElement {
   useChannel('identities.changed', nothing); // a listener keeps the channel open
-  return useShown('showIdentities', className, { providers, onError });
+  return useShown('showIdentities', className, { onError });
 }
 
 /**

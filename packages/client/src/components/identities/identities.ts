@@ -1,4 +1,4 @@
-import type { Identity, OtherIdentity } from '../../identity.js';
+import type { Identities, Identity, OtherIdentity } from '../../identity.js';
 import type { LatchkeyError } from '../../latchkey-error.js';
 import type { IdentitiesOptions } from '../../options.js';
 import type { IdentityTexts } from '../../texts/identities/identities-texts.js';
@@ -19,10 +19,12 @@ export async function inLanguage(language: string): Promise<{ show: Show }> {
   return { show: (kit, place, options) => show(kit, words, place, options) };
 }
 
+const NONE: Identities = { identities: [], joinable: [] };
+
 /** Outcomes of a `link()` before the page was left, which the user has seen. */
 const seen = new WeakSet<Promise<unknown>>();
 
-/** @param options are read at each load and error @returns a function that removes the list */
+/** @param options are read at each error @returns a function that removes the list */
 function show(kit: Kit, words: IdentityTexts, place: Element, options: IdentitiesOptions): () => void {
   const { client, make } = kit;
   const texts = { ...words, ...kit.texts };
@@ -37,7 +39,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
   root.prepend(list, add, trouble, status);
   const date = dateOf(texts.language);
   let labels: ReadonlyMap<string, string> | undefined;
-  let shown: readonly Identity[] = [];
+  let shown: Identities = NONE;
   let left = false;
 
   const labelOf = (provider: string): string => labels?.get(provider) ?? provider;
@@ -85,7 +87,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
   };
   const askToMerge = async (identity: OtherIdentity, token: string) => {
     await load();
-    const own = shown.find(({ primary }) => primary);
+    const own = shown.identities.find(({ primary }) => primary);
     const values: Words = { other: nameOf(identity), own: own ? nameOf(own) : texts.identityOwn };
     const question = filled(texts.mergeQuestion, values);
     const merge = async (): Promise<void> => {
@@ -142,12 +144,11 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     (element?.isConnected ? element : (next as HTMLElement | null))?.focus();
   };
   const showAll = (): void => {
-    const isOpen = (name: string): boolean =>
-      shown.every(({ provider }) => provider !== name) && labels?.has(name) !== false;
-    const open = shown.length > 0 ? (options.providers ?? []).filter(isOpen) : [];
+    const { identities, joinable } = shown;
+    const rows = new Map(identities.map((identity) => [JSON.stringify(identity), identity]));
     const removals = [
-      showByKey(list, new Map(shown.map((identity) => [JSON.stringify(identity), identity])), rowOf, focusOn),
-      showByKey(add, new Map(open.map((name) => [name, name])), buttonOf, focusOn),
+      showByKey(list, rows, rowOf, focusOn),
+      showByKey(add, new Map(joinable.map((name) => [name, name])), buttonOf, focusOn),
     ];
     for (const remove of removals) remove();
   };
@@ -160,7 +161,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
         (all) => new Map(all.map(({ name, label }) => [name, label])),
         () => undefined, // the names do
       );
-      const identities = client.session ? await client.identities() : [];
+      const identities = client.session ? await client.identities() : NONE;
       if (left || mine !== loads) return; // a newer answer is on its way
       shown = identities;
       const isFocused = root.activeElement === retry;
@@ -169,7 +170,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
       showAll();
       if (isFocused) focusOn();
     } catch (error) {
-      if (!left && !shown.length) fail(error as LatchkeyError, texts.identitiesFailed);
+      if (!left && !shown.identities.length) fail(error as LatchkeyError, texts.identitiesFailed);
     }
   };
   retry.addEventListener('click', () => void load());
@@ -192,7 +193,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     user = id;
     offChannel?.();
     alert.close();
-    shown = [];
+    shown = NONE;
     trouble.hidden = true;
     showAll();
     say(id ? texts.wait : '');
