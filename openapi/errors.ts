@@ -49,6 +49,10 @@ const ERRORS: Readonly<Record<ErrorCode, Told>> = {
     when: 'A program that acts for a user cannot use this way to a token.',
     example: 'programs of third parties cannot use this grant',
   },
+  identity_in_use: {
+    when: 'The identity is that of another user, which is not joined.',
+    example: 'the identity is that of another user',
+  },
   interaction_required: {
     when: 'In a redirect only: a program has asked for an answer without a page.',
     example: 'the person must answer a question',
@@ -145,6 +149,26 @@ export const ERROR: Json = {
       type: 'string',
       pattern: String.raw`^[\x20-\x21\x23-\x5B\x5D-\x7E]+$`,
       description: 'For people: fixed text that holds nothing of the request.',
+    },
+    merged_into: {
+      type: 'string',
+      format: 'uuid',
+      description: 'Of `not_found`: the user whom a former user is part of now.',
+    },
+    identity: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['provider', 'username', 'email'],
+      properties: {
+        provider: { type: 'string' },
+        username: { type: ['string', 'null'] },
+        email: { type: ['string', 'null'] },
+      },
+      description: 'Of `identity_in_use`: the identity of the other user.',
+    },
+    merge_token: {
+      type: 'string',
+      description: 'Of `identity_in_use`: for POST /me/identities/merge, by this session.',
     },
   },
 };

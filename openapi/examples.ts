@@ -74,6 +74,12 @@ export const BODIES: Readonly<Record<string, Json>> = {
     'yes, to a request that was pushed': { approve: true, number: '42' },
     no: { approve: false },
   },
+  beginIdentity: { 'another provider': { provider: 'github' } },
+  completeIdentity: {
+    'what the callback has': { code: EXAMPLE.code, state: EXAMPLE.state },
+  },
+  mergeUsers: { 'of the answer identity_in_use': { merge_token: EXAMPLE.state } },
+  joinIdentity: { 'a user who moves in': { provider: 'github', provider_user_id: '583231' } },
   push: {
     'an event': { user_id: EXAMPLE.userId, event: 'order.paid', data: { order: 1815, total: '12.50' } },
     'to a device that is connected': {

@@ -6,6 +6,7 @@ import { agents } from './features/agents/agents.feature.js';
 import { demoPage } from './features/demo-page/demo-page.feature.js';
 import { deviceGrant } from './features/device-grant/device-grant.feature.js';
 import { forwardAuth } from './features/forward-auth/forward-auth.feature.js';
+import { linking } from './features/linking/linking.feature.js';
 import { providerEvents } from './features/provider-events/provider-events.feature.js';
 import { recheck } from './features/recheck/recheck.feature.js';
 import { sampleProvider } from './features/sample-provider/sample-provider.feature.js';
@@ -20,6 +21,7 @@ export const FEATURES: readonly Feature[] = [
   demoPage,
   deviceGrant,
   forwardAuth,
+  linking,
   providerEvents,
   recheck,
   sampleProvider,

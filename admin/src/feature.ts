@@ -20,6 +20,14 @@ export interface DeviceListProps {
   readonly reload: () => void;
 }
 
+/** What a feature gets for its part of the page of a user. @public */
+export interface OfUserProps {
+  readonly user: User;
+  /** Of the user, at the service. */
+  readonly path: string;
+  readonly reload: () => void;
+}
+
 /** What the page shows of a feature of the service: a folder of `features/`, and a line in `features.ts`. */
 export interface Feature {
   /** Audit events, by name. */
@@ -41,6 +49,8 @@ export interface Feature {
     readonly has: (device: Device) => boolean;
     readonly List: ComponentType<DeviceListProps>;
   };
+  /** A part of the page of each user, after the profile. */
+  readonly OfUser?: ComponentType<OfUserProps>;
   /** A part of each provider. */
   readonly OfProvider?: ComponentType<{ provider: Provider }>;
   /** Facts of the profile of a user. */

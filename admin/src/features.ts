@@ -3,11 +3,12 @@ import type { Feature } from './feature.js';
 import { admission } from './features/admission/admission.js';
 import { agents } from './features/agents/agents.js';
 import { deviceGrant } from './features/device-grant/device-grant.js';
+import { linking } from './features/linking/linking.js';
 import { providerEvents } from './features/provider-events/provider-events.js';
 import { scim } from './features/scim/scim.js';
 
 /** All features that show something. No other file imports one. */
-export const FEATURES: readonly Feature[] = [admission, agents, deviceGrant, providerEvents, scim];
+export const FEATURES: readonly Feature[] = [admission, agents, deviceGrant, linking, providerEvents, scim];
 
 type Listed = 'events' | 'causes' | 'actors' | 'sources' | 'conditions' | 'reasons';
 

@@ -125,6 +125,7 @@ export const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
     [
       ['Who may sign in', 'docs/guides/access-policy.md'],
       ['How long a session lasts', 'docs/guides/session-length.md'],
+      ['One person, several providers', 'docs/guides/linking.md'],
       ['Ask the provider again', 'docs/guides/recheck.md'],
       ['Directories (SCIM)', 'docs/directory.md'],
       ['Entra ID as directory', 'docs/directory/entra.md'],

@@ -78,6 +78,9 @@ export class StoredAuditEvent {
   @Column('boolean', { nullable: true })
   new_network!: boolean | null;
 
+  @Column('uuid', { nullable: true })
+  former_user_id!: string | null;
+
   @Column('json', { nullable: true })
   changes!: ClaimChanges | null;
 }

@@ -45,6 +45,8 @@ export interface AuditFacts {
   /** Of a sign-in. */
   readonly newDevice?: boolean | null | undefined;
   readonly newNetwork?: boolean | null | undefined;
+  /** Of `user_merged`. */
+  readonly formerUserId?: string | undefined;
   /** Of `claims_changed`. */
   readonly changes?: ClaimChanges | undefined;
   readonly origin: Origin;
@@ -101,6 +103,9 @@ export class AuditEvent {
    */
   new_network?: boolean | undefined;
 
+  /** Of `user_merged`: the user who is now part of `user_id`. */
+  former_user_id?: string | undefined;
+
   /** Of `claims_changed`. */
   changes?: ClaimChanges | undefined;
 }
@@ -147,6 +152,7 @@ export function toAuditRow(id: string, facts: AuditFacts): AuditRow {
     request_id: origin.requestId,
     new_device: facts.newDevice ?? null,
     new_network: facts.newNetwork ?? null,
+    former_user_id: facts.formerUserId ?? null,
     changes: facts.changes ?? null,
   };
 }

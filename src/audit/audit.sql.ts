@@ -19,6 +19,7 @@ const TYPES: Readonly<Record<keyof AuditRow, 'uuid' | 'text' | 'boolean' | 'json
   request_id: 'uuid',
   new_device: 'boolean',
   new_network: 'boolean',
+  former_user_id: 'uuid',
   changes: 'json',
 };
 

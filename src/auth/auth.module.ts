@@ -13,6 +13,7 @@ import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { ClientCallbackController } from './clients/client-callback.controller.js';
 import { ClientSignIns } from './clients/client-sign-ins.js';
 import { ProviderLogouts, SignOutController } from './sign-out/sign-out.controller.js';
+import { UserRemoval } from './sign-out/user-removal.js';
 import { RevokeController } from './sign-out/revoke.controller.js';
 import { ServerMetadataController } from './server-metadata.controller.js';
 import { SignInSteps } from './extensions/sign-in-steps.js';
@@ -49,12 +50,21 @@ import { UserModule } from '../user/user.module.js';
     ClientSignIns,
     ProviderLogouts,
     SealedIdentities,
+    UserRemoval,
     SignInSteps,
     SignInRefusals,
     replaceable(SignInStore),
     TokenGrants,
     SignInService,
   ],
-  exports: [AuthorizationCodes, SealedIdentities, SignInRefusals, SignInService, SignInSteps, TokenGrants],
+  exports: [
+    AuthorizationCodes,
+    SealedIdentities,
+    SignInRefusals,
+    SignInService,
+    SignInSteps,
+    TokenGrants,
+    UserRemoval,
+  ],
 })
 export class AuthModule {}

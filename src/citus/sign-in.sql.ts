@@ -7,7 +7,7 @@ import { MOST_SESSIONS } from '../token/sessions/session.sql.js';
 /** Locks a user: $1 user, $2 begin of the sign-in. */
 export const LOCK_USER = `
   SELECT claims_version::float8 AS version, application_claims IS NOT NULL AS has_application_claims,
-    suspended_at IS NOT NULL AS suspended, last_seen_at IS NULL AS is_new,
+    suspended_at IS NOT NULL AS suspended, merged_into AS "mergedInto", last_seen_at IS NULL AS is_new,
     sessions_ended_at >= to_timestamp($2) AS ended
   FROM users WHERE user_id = $1 FOR NO KEY UPDATE`;
 

@@ -5,6 +5,7 @@ import {
   FIRST_SIGN_IN,
   toAuditFacts,
   toRow,
+  type Merged,
   type RefusalReason,
   type SignIn,
   type SignInNews,
@@ -43,8 +44,9 @@ export class CitusSignInStore extends SignInStore {
     // Raw: each has a lock, a condition on several tables, or the database's clock.
     const run: Run = (text, values) => manager.query(text, values);
     const row = toRow(signIn);
-    const { refused, isCreated = false } = await writeUser(run, row);
-    if (refused !== null) return { refused };
+    const written = await writeUser(run, row);
+    if (written.refused !== null) return written;
+    const { isCreated } = written;
     const news = await this.findNews(run, row);
     await writeSession(run, row);
     const facts = toAuditFacts(signIn, { ...news, reason: isCreated ? FIRST_SIGN_IN : null });
@@ -72,6 +74,7 @@ interface LockedUser {
   readonly version: number;
   readonly has_application_claims: boolean;
   readonly suspended: boolean;
+  readonly mergedInto: string | null;
   readonly is_new: boolean;
   readonly ended: boolean | null;
 }
@@ -80,7 +83,9 @@ interface LockedUser {
 async function writeUser(
   run: Run,
   row: SignInRow,
-): Promise<{ readonly refused: RefusalReason | null; readonly isCreated?: boolean }> {
+): Promise<
+  { readonly refused: RefusalReason } | Merged | { readonly refused: null; readonly isCreated: boolean }
+> {
   const { user_id: userId, username, email, avatar_url, email_key, identity } = row;
   const profile = [username, email, avatar_url, email_key, identity];
   const [user] = await run<LockedUser>(LOCK_USER, [userId, row.requested_at]);
@@ -90,10 +95,11 @@ async function writeUser(
     if ((await run(FIND_END, [userId, row.requested_at])).length > 0) return { refused: 'signed_out' };
     const claims = [row.provider_claims, row.claims, row.claims_version];
     const values = [userId, row.provider, row.provider_user_id, ...profile, ...claims];
-    const isCreated = (await run(CREATE_USER, values)).length > 0;
-    if (isCreated) await run(INSERT_WORDS, [userId, wordsOf(row)]);
-    return { refused: isCreated ? null : 'claims', isCreated };
+    if ((await run(CREATE_USER, values)).length === 0) return { refused: 'claims' };
+    await run(INSERT_WORDS, [userId, wordsOf(row)]);
+    return { refused: null, isCreated: true };
   }
+  if (user.mergedInto !== null) return { refused: 'merged', mergedInto: user.mergedInto };
   if (user.suspended) return { refused: 'suspended' };
   if (user.ended === true) return { refused: 'signed_out' };
   const isSame =

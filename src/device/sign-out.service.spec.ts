@@ -19,7 +19,8 @@ it('one sign-out of a target at a time; equal calls share the next one, which be
     },
   } as unknown as ChannelHistory;
   const sql = { batched: () => async () => true } as unknown as Sql;
-  const signOuts = new SignOutService(history, {} as AuditStore, sql, {} as RecentEnds, {} as UserLifecycles);
+  const lifecycles = { sessionsByIdentity: async () => [] } as unknown as UserLifecycles;
+  const signOuts = new SignOutService(history, {} as AuditStore, sql, {} as RecentEnds, lifecycles);
   const call = (userId: string) =>
     signOuts
       .signOut('all', { userId, sessionId: null, deviceId: null }, {} as Origin)

@@ -93,6 +93,10 @@ export class SignOutService {
     const target = { ...ids, scope };
     const begunUntil = OF_ALL.has(scope) ? null : undefined;
     const circumstances = { userId: ids.userId, origin, reason, cause, begunUntil };
+    if (scope === 'all') {
+      const others = await this.lifecycles.sessionsByIdentity(ids.userId);
+      if (others.length > 0) await this.endEach(others, origin, cause);
+    }
     if (last) return this.endAll(target, circumstances, last);
     if (OF_ALL.has(scope) || (await this.hasOpenSession(target)))
       return this.endAllOnce(target, circumstances);
@@ -137,7 +141,7 @@ export class SignOutService {
       return ended;
     }
     for (const slice of chunks(sessions, SLICE)) {
-      ended += await this.history.transaction((within) => this.endEachOf(slice, within, origin, cause));
+      ended += await this.history.transaction((within) => this.endEachIn(within, slice, origin, cause));
     }
     return ended;
   }
@@ -166,9 +170,9 @@ export class SignOutService {
     userId: string,
     provider: string,
     origin: Origin,
+    cause: EndCause = 'removed',
   ): Promise<void> {
     const target = { scope: 'all', userId, sessionId: null, deviceId: null } as const;
-    const cause = 'removed';
     for (let count = SLICE; count === SLICE;) {
       const ended = await endSessions(manager, target, cause);
       await this.audit.write(manager, toAuditFacts({ userId, origin, cause }, provider, ended));
@@ -255,10 +259,10 @@ export class SignOutService {
     return { count: ended.length, provider };
   }
 
-  /** As `endSlice`, for sessions of several users. */
-  private async endEachOf(
-    sessions: readonly SessionIds[],
+  /** Ends sessions of several users in a transaction, SLICE at most. @returns number of ended sessions */
+  async endEachIn(
     { manager, append }: ChannelTransaction,
+    sessions: readonly SessionIds[],
     origin: Origin,
     cause: EndCause | undefined,
   ): Promise<number> {

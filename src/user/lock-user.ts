@@ -27,6 +27,25 @@ export function lockWholeUser(manager: EntityManager, userId: string): Promise<U
   return manager.findOne(User, { where, lock: { mode: 'for_no_key_update' } });
 }
 
+/**
+ * Locks users and removed ones as `lockUser` does, in order of their ids.
+ * @returns those with a row
+ * @public
+ */
+export async function lockEach(
+  manager: EntityManager,
+  userIds: readonly string[],
+  purpose: 'change' | 'removal' = 'change',
+): Promise<User[]> {
+  const mode = purpose === 'removal' ? 'pessimistic_write' : 'for_no_key_update';
+  const users: User[] = [];
+  for (const userId of userIds.toSorted()) {
+    const user = await manager.findOne(User, { where: { userId }, lock: { mode } });
+    if (user) users.push(user);
+  }
+  return users;
+}
+
 /** During a removal, `lock` waits. These locks wait neither for each other nor for sign-ins. */
 export class StoredUserLocks extends UserLocks {
   /** @param most users of one statement: a distributed database locks rows of one node only */

@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import type { EntityManager, SelectQueryBuilder } from 'typeorm';
 import { decorated } from '../platform/decorated.js';
+import type { SessionIds } from '../platform/events.js';
 import { User } from './user.entity.js';
 
 /** User with claims of several sources. */
@@ -37,6 +38,11 @@ export interface SessionsEnd {
   readonly isByPerson: boolean;
 }
 
+/** Identity that a user has joined to their own. */
+export type JoinedIdentity = Pick<User, 'provider' | 'providerUserId'>;
+
+type SessionKey = Pick<SessionIds, 'userId' | 'sessionId'>;
+
 /** Right of a service key that a user can have. */
 export type UserRight = 'users' | 'support';
 
@@ -58,12 +64,21 @@ export interface UserLifecycle {
   describeDeviceList?(userId: string): Promise<DeviceListStates>;
   /** A device of the user is removed. @param isByPerson absent: it was one too many */
   deviceRemoved?(manager: EntityManager, device: DeviceKey, isByPerson?: boolean): Promise<void>;
-  /** Somebody lets the user sign in. @returns true: the feature had refused that */
+  /** An operator lets the user sign in. @returns true: the feature had refused that */
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
   ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
   /** With each request of a user to a route for service keys. @returns the right of the user; null: none */
   right?(userId: string): Promise<UserRight | null>;
+  /** @returns the identity by which a session has begun, if it is not the user's own, but joined to it */
+  joinedIdentity?(session: SessionKey): Promise<JoinedIdentity | undefined>;
+  /**
+   * All sessions of a user end.
+   * @returns sessions of another user that have begun by the identity of this one
+   */
+  sessionsByIdentity?(userId: string): Promise<readonly SessionIds[]>;
+  /** @returns ids of the sessions of a user that have begun by joined identities, of other providers */
+  joinedSessions?(userId: string): Promise<readonly string[]>;
   /** @returns what the feature says of users, by user */
   describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;
   /**
@@ -128,7 +143,7 @@ export class UserLifecycles implements OnModuleInit {
     return wasRefused;
   }
 
-  /** @returns names of the user's claims that are not the provider's, but those of features */
+  /** @returns names of the user's claims that are not the provider's, but of features */
   async ownClaims(manager: EntityManager, userId: string): Promise<ReadonlySet<string>> {
     const user = await manager.findOneBy(User, { userId });
     if (!user) return new Set();
@@ -139,8 +154,37 @@ export class UserLifecycles implements OnModuleInit {
     return names;
   }
 
-  /** @returns the first right that a feature grants the user */
-  async right(userId: string): Promise<UserRight | null> {
+  /** @returns the first right that a feature grants the user; none in a session of a joined identity */
+  async right(session: SessionKey): Promise<UserRight | null> {
+    const right = await this.rightOf(session.userId);
+    return right && (await this.joinedIdentity(session)) ? null : right;
+  }
+
+  async joinedIdentity(session: SessionKey): Promise<JoinedIdentity | undefined> {
+    for (const one of this.all) {
+      const identity = await one.joinedIdentity?.(session);
+      if (identity) return identity;
+    }
+    return undefined;
+  }
+
+  async sessionsByIdentity(userId: string): Promise<SessionIds[]> {
+    const sessions: SessionIds[] = [];
+    for (const one of this.all) sessions.push(...((await one.sessionsByIdentity?.(userId)) ?? []));
+    return sessions;
+  }
+
+  async joinedSessions(userId: string): Promise<string[]> {
+    const sessions: string[] = [];
+    for (const one of this.all) sessions.push(...((await one.joinedSessions?.(userId)) ?? []));
+    return sessions;
+  }
+
+  /**
+   * @returns the first right that a feature grants the user in a session that has begun by the user's
+   *   identity
+   */
+  async rightOf(userId: string): Promise<UserRight | null> {
     for (const one of this.all) {
       const right = await one.right?.(userId);
       if (right) return right;

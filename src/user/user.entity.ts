@@ -14,6 +14,7 @@ import type { LastIdentity } from './last-identity.js';
 @Index('users_suspended_at', ['createdAt', 'userId'], { where: 'suspended_at IS NOT NULL' })
 @Index('users_roles', { synchronize: false })
 @Index('users_removed_at', ['removedAt', 'userId'], { where: 'removed_at IS NOT NULL' })
+@Index('users_merged_into', ['mergedInto'], { where: 'merged_into IS NOT NULL' })
 @Index('users_claims_changed_at', ['claimsChangedAt', 'userId'], { where: 'claims_changed_at IS NOT NULL' })
 export class User {
   @PrimaryColumn('uuid', { name: 'user_id' })
@@ -77,6 +78,14 @@ export class User {
    */
   @Column('timestamptz', { name: 'removed_at', nullable: true })
   removedAt!: Date | null;
+
+  /**
+   * The identity belongs to this user, and is joined to theirs. Of the row, the identity is left; it has
+   * `suspendedAt` and `removedAt` as well, so that it is listed nowhere. It is never a user with a value
+   * here.
+   */
+  @Column('uuid', { name: 'merged_into', nullable: true })
+  mergedInto!: string | null;
 
   /** Last end of all sessions, or of all others: a sign-in that began before is refused. */
   @Column('timestamptz', { name: 'sessions_ended_at', nullable: true })

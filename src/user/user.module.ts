@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { FormerUsers } from '../audit/search/audit-search.js';
 import { UserLocks } from '../audit/user-locks.js';
 import { ChannelModule } from '../channel/channel.module.js';
 import { replaceable } from '../platform/database/replaceable.js';
@@ -21,7 +22,7 @@ const userLocks = {
   useFactory: ({ distributed }: Sql) => new StoredUserLocks(distributed ? 1 : MOST_CHANGED),
 };
 
-/** Global, since the audit trail, which lies below, needs UserLocks. */
+/** Global, since the audit trail, which lies below, needs FormerUsers and UserLocks. */
 @Global()
 @Module({
   imports: [ChannelModule, DiscoveryModule, TypeOrmModule.forFeature([User])],
@@ -34,7 +35,17 @@ const userLocks = {
     userLocks,
     UserSearch,
     UserStore,
+    { provide: FormerUsers, useExisting: UserStore },
   ],
-  exports: [ClaimsChangesStore, ClaimsStore, UserChanges, UserLifecycles, UserLocks, UserSearch, UserStore],
+  exports: [
+    FormerUsers,
+    ClaimsChangesStore,
+    ClaimsStore,
+    UserChanges,
+    UserLifecycles,
+    UserLocks,
+    UserSearch,
+    UserStore,
+  ],
 })
 export class UserModule {}

@@ -40,11 +40,17 @@ const REMOVED = {
   claimsVersion: '0',
   claimsChangedAt: null,
   sessionsEndedAt: null,
+  mergedInto: null,
 } as const;
 
 /** User who is created before the first sign-in. */
 export interface NewUser extends Pick<User, 'userId' | 'provider' | 'providerUserId' | 'username' | 'email'> {
   readonly claims: UserClaims;
+}
+
+/** Identity that is joined to that of another user. */
+export interface HiddenUser extends Pick<User, 'userId' | 'provider' | 'providerUserId' | 'identity'> {
+  readonly mergedInto: string;
 }
 
 @Injectable()
@@ -64,7 +70,7 @@ export class UserStore {
     return this.findBatched(userId);
   }
 
-  /** Returns those of some users who exist, in order. */
+  /** Returns the ids of existing users among some, in order. */
   async findExisting(manager: EntityManager, userIds: readonly string[]): Promise<string[]> {
     const users = await manager.find(User, {
       select: { userId: true },
@@ -74,7 +80,7 @@ export class UserStore {
     return users.map(({ userId }) => userId);
   }
 
-  /** Returns the names of those of some users who exist: else the e-mail address, else nothing. */
+  /** Returns the names of existing users among some: else the e-mail address, else nothing. */
   async findNames(userIds: readonly string[]): Promise<Map<string, string | undefined>> {
     if (userIds.length === 0) return new Map();
     const users = await this.users.find({
@@ -102,10 +108,79 @@ export class UserStore {
     return true;
   }
 
+  /**
+   * Keeps an identity, which no user has, from becoming a user: it is joined to that of another one.
+   * @returns false if there is a user, or an id that is kept out
+   * @public
+   */
+  async hide(manager: EntityManager, { identity, ...hidden }: HiddenUser): Promise<boolean> {
+    const refused = { suspendedAt: () => 'now()', removedAt: () => 'now()', lastSeenAt: () => `'infinity'` };
+    const inserting = manager.createQueryBuilder().insert().into(User);
+    const values = { ...hidden, ...refused, identity } as object;
+    const { raw } = await inserting.values(values).orIgnore().returning('user_id').execute();
+    if ((raw as unknown[]).length === 0) return false;
+    await replaceWords(manager, [namesOf({ identity, ...hidden })]);
+    return true;
+  }
+
+  /**
+   * Replaces the names by which the provider of a hidden identity knows it.
+   * @returns whether there is one @public
+   */
+  async renameHidden(manager: EntityManager, hidden: HiddenUser): Promise<boolean> {
+    const { userId, mergedInto, identity } = hidden;
+    const { affected } = await manager.update(User, { userId, mergedInto }, { identity: identity as object });
+    if (affected === 0) return false;
+    await replaceWords(manager, [namesOf(hidden)]);
+    return true;
+  }
+
+  /** Lets an identity become a user again. @public */
+  async unhide(
+    manager: EntityManager,
+    { userId, mergedInto }: Pick<HiddenUser, 'userId' | 'mergedInto'>,
+  ): Promise<void> {
+    await manager.delete(User, { userId, mergedInto });
+    await deleteRowsOf(manager, userId);
+    await manager.delete(UserWord, { userId });
+  }
+
+  /** Returns the user to whom the identity of a former user belongs; undefined: it is no such id. */
+  async mergedInto(userId: string): Promise<string | undefined> {
+    const user = await this.users.findOne({ select: { userId: true, mergedInto: true }, where: { userId } });
+    return user?.mergedInto ?? undefined;
+  }
+
+  /**
+   * Returns the identities that are joined to that of a user, each with the user id that it had or would
+   * have.
+   */
+  findHidden(
+    mergedInto: string,
+    manager: EntityManager = this.users.manager,
+  ): Promise<Pick<User, 'userId' | 'provider' | 'providerUserId'>[]> {
+    const select = { userId: true, provider: true, providerUserId: true } as const;
+    return manager.find(User, { select, where: { mergedInto }, order: { provider: 'ASC' } });
+  }
+
+  async formerIds(userId: string, manager?: EntityManager): Promise<string[]> {
+    return (await this.findHidden(userId, manager)).map((hidden) => hidden.userId);
+  }
+
   /** Returns what there is of a user; undefined: nothing. */
-  async stateOf(userId: string): Promise<'user' | 'kept out' | undefined> {
-    const user = await this.users.findOne({ select: { userId: true, removedAt: true }, where: { userId } });
+  async stateOf(
+    userId: string,
+    manager: EntityManager = this.users.manager,
+  ): Promise<'user' | 'kept out' | undefined> {
+    const select = { userId: true, removedAt: true } as const;
+    const user = await manager.findOne(User, { select, where: { userId } });
     return user ? (user.removedAt ? 'kept out' : 'user') : undefined;
+  }
+
+  /** Notes that `allow` refuses what the provider says of a user now; the next sign-in replaces that. */
+  async noteRefusal(userId: string): Promise<void> {
+    const identity = () => `coalesce(identity, '{}') || '{"isRefused": true}'`;
+    await this.users.update({ userId, removedAt: IsNull() }, { identity });
   }
 
   /** Returns the ids of the users of a provider with an e-mail address. */
@@ -151,15 +226,22 @@ export class UserStore {
       await manager.upsert(VoidClaims, voided, ['userId']);
     }
     const staysRefused = await this.lifecycles.removed(manager, userId);
-    await deleteRowsOf(manager, userId);
+    const ids = [userId, ...(await this.formerIds(userId, manager))];
+    for (const id of ids) await deleteRowsOf(manager, id);
     await manager.update(User, { userId, ...(!staysRefused && { suspendedAt: Not(IsNull()) }) }, REMOVED);
-    await manager.delete(User, { userId, removedAt: IsNull() });
-    await manager.delete(UserWord, { userId });
+    const { affected } = await manager.delete(User, { userId, removedAt: IsNull() });
+    if (affected! > 0) await manager.delete(User, { mergedInto: userId });
+    else await manager.update(User, { mergedInto: userId }, REMOVED); // they stay refused as well
+    await manager.delete(UserWord, { userId: In(ids) });
   }
 
   /** Deletes the id of a removed user who was suspended. @returns whether there is one */
   async allowSignIns(manager: EntityManager, userId: string): Promise<boolean> {
-    const { affected } = await manager.delete(User, { userId, removedAt: Not(IsNull()) });
+    const { affected } = await manager.delete(User, {
+      userId,
+      removedAt: Not(IsNull()),
+      mergedInto: IsNull(),
+    });
     if (affected === 0) return false;
     await this.lifecycles.permitted(manager, userId);
     await this.lifecycles.removed(manager, userId); // forgets the user
@@ -177,7 +259,7 @@ export class UserStore {
     const query = this.users
       .createQueryBuilder('user')
       .addSelect(placeOf('user.removedAt'), 'place')
-      .where({ removedAt: Not(IsNull()) })
+      .where({ removedAt: Not(IsNull()), mergedInto: IsNull() })
       .orderBy('user.removedAt', 'DESC')
       .addOrderBy('user.userId', 'DESC')
       .limit(PAGE + 1);
@@ -194,4 +276,9 @@ export class UserStore {
     const byId = new Map(users.map((user) => [user.userId, user]));
     return userIds.map((userId) => byId.get(userId));
   }
+}
+
+/** A directory finds the identity by them. */
+function namesOf(hidden: HiddenUser) {
+  return { ...hidden, username: null, email: null };
 }

@@ -185,7 +185,7 @@ describe('a filter of GET /audit', () => {
           return [];
         }
       })(dataSource);
-      await new AuditSearch(explaining).find(parameters);
+      await new AuditSearch(explaining, { formerIds: async () => [] }).find(parameters);
       expect(lines.join('\n')).toContain('WindowAgg');
       expect(lines.join('\n')).not.toMatch(/(?<!Incremental )Sort {2}/); // it would read all first
     });

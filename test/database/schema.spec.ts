@@ -62,6 +62,8 @@ describe('the schema', () => {
         'presence',
         'audit_events',
         'agent_devices',
+        'joined_identities',
+        'joined_sessions',
         'provider_checks',
         'directory_states',
       ]);

@@ -18,8 +18,8 @@ interface Change {
   readonly to: string;
 }
 
-/** First line of a block that is a file: `// app/[id]/page.tsx`, `<!-- src/routes/+page.svelte -->`, `# .env.local`. */
-const FILE = /^(?:\/\/|#|<!--) ([\w./+[\]-]*\.\w+)(?: -->)?\n/;
+/** First line of a block that is a file: `// app/[id]/page.tsx`, `<!-- src/routes/+page.svelte -->`, `# .env.local`, `-- accounts.sql`. */
+const FILE = /^(?:\/\/|#|--|<!--) ([\w./+[\]-]*\.\w+)(?: -->)?\n/;
 
 /** Instructions in the text of a page. */
 const INSTRUCTION =

@@ -6,7 +6,8 @@ import { EXAMPLE } from '../../openapi/examples.js';
 import { document, routes, tokenOf, type Route } from './document.js';
 import { query as queryDatabase } from '../support/database.js';
 import { SERVICE_KEY, startTestService } from '../support/service.js';
-import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
+import { link, tokensAt } from '../linking/person.js';
+import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { use } from '../support/use.js';
 
@@ -54,21 +55,25 @@ describe('every example of the document', () => {
       ...provider.env('OPENID'),
       PROVIDERS_OPENID_ADAPTER: 'oidc',
       PROVIDERS_OPENID_ID_JAG: 'on',
+      PROVIDERS_STUB_LINKS: 'mock',
       PROVIDERS_CORP_SCIM_TOKEN: 'a-token-of-the-directory-with-enough-characters',
       SERVICE_KEYS: SERVICE_KEY,
     }),
   );
 
   /** Replaces values of the examples by values of a new user with a session on the examples' device. */
-  async function live(): Promise<(sample: string) => string> {
+  async function live(path: string): Promise<(sample: string) => string> {
     const user = randomUUID();
     const tokens = await signIn(service.url, user, { device_id: EXAMPLE.deviceId });
-    const state = await beginSignIn(service.url, {
-      provider: EXAMPLE.provider,
-      redirect_uri: EXAMPLE.redirectUri,
-      code_challenge: EXAMPLE.codeChallenge,
-      code_challenge_method: 'S256',
-    });
+    const identity = /\/identities(\/|$)/.test(path) && (await proveIdentity(path, tokens, user));
+    const state =
+      identity ||
+      (await beginSignIn(service.url, {
+        provider: EXAMPLE.provider,
+        redirect_uri: EXAMPLE.redirectUri,
+        code_challenge: EXAMPLE.codeChallenge,
+        code_challenge_method: 'S256',
+      }));
     const { body: test } = (await bearer(service.url, SERVICE_KEY)
       .post('/admin/providers/corp/test')
       .expect(200)) as { body: { state: string } };
@@ -93,10 +98,25 @@ describe('every example of the document', () => {
       [EXAMPLE.userId, tokens.user_id],
       [EXAMPLE.userCode, (asked as { user_code: string }).user_code],
       ['"mock","provider_user_id"', '"stub","provider_user_id"'],
+      ['"github"', '"mock"'],
       [EXAMPLE.providerUserId, user],
       [EXAMPLE.idempotencyKey, randomUUID()],
     ];
     return (sample) => values.reduce((so, [example, living]) => so.replaceAll(example, living), sample);
+  }
+
+  /** @returns the state of a joining, or the token of a merge; undefined: the identity is joined */
+  async function proveIdentity(path: string, tokens: Tokens, user: string): Promise<string | undefined> {
+    if (path.endsWith('/merge')) await tokensAt(service, 'mock', user);
+    if (path.endsWith('/complete')) {
+      const begun = await bearer(service.url, tokens.access_token).post('/me/identities', {
+        provider: 'mock',
+      });
+      return (begun.body as { state: string }).state;
+    }
+    const joins = path.endsWith('/merge') || path.endsWith('}');
+    const { body } = joins ? await link(service, tokens, 'mock', user) : { body: {} };
+    return (body as { merge_token?: string }).merge_token;
   }
 
   it('has a body for each call that takes one', () => {
@@ -110,7 +130,7 @@ describe('every example of the document', () => {
   });
 
   it.each(all)('%s', async (_name, { method, path, operation, type, body }) => {
-    const alive = await live();
+    const alive = await live(path);
     const token = tokenOf(operation);
     const parameters = operation.parameters ?? [];
     const query = new URLSearchParams();

@@ -30,6 +30,7 @@ describe('the description of the interface', () => {
       PROVIDERS_CORP_CLIENT_ID: 'latchkey',
       PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
       PROVIDERS_CORP_ID_JAG: 'on',
+      PROVIDERS_CORP_LINKS: 'mock',
       PROVIDERS_CORP_SCIM_TOKEN: 'a-token-of-the-directory-with-enough-characters',
     }),
   );

@@ -171,6 +171,10 @@ export const MODULES: Readonly<Record<string, ModuleRule>> = {
       'programs of third parties that act for a user: consent, and tokens for one API (`AGENTS_FILE`)',
     imports: CORE,
   },
+  'features/linking': {
+    contents: 'accounts at several providers for one user: joined, parted, and users who are one person',
+    imports: CORE,
+  },
   'features/recheck': {
     contents: 'asks providers again about users whose sessions are in use',
     imports: CORE,

@@ -26,6 +26,7 @@ import { DeviceStore } from '../../src/device/device.store.js';
 import { Device } from '../../src/device/device.entity.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { Events, type RecordedEvent } from '../../src/platform/events.js';
+import { UserRemoval } from '../../src/auth/sign-out/user-removal.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { Session } from '../../src/token/sessions/session.entity.js';
@@ -110,19 +111,29 @@ describe.each([
     devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource), NO_FEATURES);
     const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
     const changes = new UserChanges(audit, { now: () => Date.now() } as Clock);
-    users = new UsersService(
+    const userStore = new UserStore(sql, dataSource.getRepository(User), NO_FEATURES);
+    const keys = new KeyStore(dataSource, audit, { secretKey, accessTokenTtl: 600 });
+    const removals = [
       signOuts,
       devices,
       history,
       presence,
       codes,
+      userStore,
+      keys,
+      audit,
+      dataSource,
+    ] as const;
+    users = new UsersService(
+      signOuts,
+      devices,
+      history,
+      new UserRemoval(...removals),
       new ClaimsStore(sql, history, {} as Clock, changes, {} as Settings),
-      new UserStore(sql, dataSource.getRepository(User), NO_FEATURES),
+      userStore,
       new SessionStore(sql, dataSource),
-      new KeyStore(dataSource, audit, { secretKey, accessTokenTtl: 600 }),
       audit,
       sql,
-      dataSource,
     );
     ada = signInOf('ada', {}, randomUUID());
     const again = signInOf('ada', {}, randomUUID());

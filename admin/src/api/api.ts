@@ -12,6 +12,8 @@ export class ApiError extends Error {
     readonly code: string,
     readonly status: number,
     message: string,
+    /** Id of the user whom the one asked for has become part of. */
+    readonly mergedInto?: string,
   ) {
     super(message);
   }
@@ -70,13 +72,17 @@ function unreachable(error: unknown, timeout: number): ApiError {
 interface Refusal {
   readonly error?: string;
   readonly error_description?: string;
+  readonly merged_into?: string;
 }
 
-function refusal({ status, headers }: Response, { error, error_description }: Refusal): ApiError {
+function refusal(
+  { status, headers }: Response,
+  { error, error_description, merged_into }: Refusal,
+): ApiError {
   const after = headers.get('Retry-After');
   const sentence = error_description
     ? `${error_description[0]!.toUpperCase()}${error_description.slice(1)}.`
     : `The answer was ${status}.`;
   const wait = status === 429 && after ? ` Try again in ${after} s.` : '';
-  return new ApiError(error ?? 'server_error', status, sentence + wait);
+  return new ApiError(error ?? 'server_error', status, sentence + wait, merged_into);
 }

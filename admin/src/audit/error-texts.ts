@@ -10,7 +10,8 @@ type OfOtherCalls =
   | 'method_not_allowed'
   | 'payload_too_large'
   | 'unsupported_media_type'
-  | 'authorization_pending';
+  | 'authorization_pending'
+  | 'identity_in_use';
 /** Codes of a provider's callback that the service does not have (RFC 6749 §4.1.2.1). */
 type OfCallbacks =
   'cancelled' | 'unknown' | 'invalid_scope' | 'unauthorized_client' | 'unsupported_response_type';

@@ -58,7 +58,12 @@ export function User({ userId }: { userId: string }): ReactNode {
         <Heading title="User" />
         <section className="card">
           {error ? <Failure error={error} retry={reload} /> : <Loading what="the user" lines={8} />}
-          {error?.status === 404 && (
+          {error?.mergedInto !== undefined && (
+            <p className="hint">
+              This person is now part of <Link href={`/users/${error.mergedInto}`}>another user</Link>.
+            </p>
+          )}
+          {error?.status === 404 && error.mergedInto === undefined && (
             <p className="hint">
               Nobody with this id is stored: the person was removed, or has never signed in.{' '}
               <Link href={`/audit?user_id=${userId}`}>What the audit trail has of this id</Link>
@@ -94,6 +99,7 @@ export function User({ userId }: { userId: string }): ReactNode {
           )}
         </section>
       </div>
+      {FEATURES.map(({ OfUser }, i) => OfUser && <OfUser key={i} user={data} path={path} reload={reload} />)}
       <Sessions
         path={path}
         user={data}

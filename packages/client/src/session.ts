@@ -60,6 +60,8 @@ export type EndCause =
   | 'suspended'
   | 'removed'
   | 'replaced'
+  | 'merged'
+  | 'unlinked'
   | (string & {});
 
 /** The end of a session. */

@@ -41,14 +41,48 @@ interface Counted {
   readonly oldest: Date | null;
 }
 
+/** Users who became part of others. The module of users, which lies above, has them. */
+export abstract class FormerUsers {
+  /** Returns the ids by which a user was known before, a few. */
+  abstract formerIds(userId: string): Promise<readonly string[]>;
+}
+
 /** Searches and counts the trail, newest first, in a time that does not depend on the number of matches. */
 @Injectable()
 export class AuditSearch {
-  constructor(private readonly walks: AuditWalks) {}
+  constructor(
+    private readonly walks: AuditWalks,
+    private readonly former: FormerUsers,
+  ) {}
 
-  /** Returns a page, which may be shorter than `limit`, even empty, and still not be the last one. */
+  /**
+   * Returns a page, which may be shorter than `limit`, even empty, and still not be the last one. Of a user,
+   * it has the events of the users who became part of this one.
+   */
   async find(query: AuditDto): Promise<AuditEvents> {
+    const { user_id, ...others } = query;
     const limit = Number(query.limit ?? 50);
+    const parts = [await this.findNewest(query, limit)];
+    for (const id of user_id === undefined ? [] : await this.former.formerIds(user_id))
+      parts.push(await this.findNewest({ ...others, user_id: id }, limit));
+    // Beyond it, one of the walks may not have seen all.
+    const [end] = parts.flatMap((part) => part.end ?? []).toSorted(newestFirst);
+    const found = parts
+      .flatMap((part) => part.found)
+      .filter((row) => !end || newestFirst(row, end) <= 0)
+      .toSorted(newestFirst);
+    const last = found.length > limit ? found[limit - 1] : end;
+    const events = found
+      .slice(0, limit)
+      .map(({ place: _place, is_end: _end, fits: _fits, ...row }) => toAuditEvent(row));
+    return { events, next_cursor: last && formatCursor(last) };
+  }
+
+  /** @returns `end`: after it, there may be more; undefined: there is nothing */
+  private async findNewest(
+    query: AuditDto,
+    limit: number,
+  ): Promise<{ found: Found[]; end?: Found | undefined }> {
     // Selects the page and, if it is not full, the event at which the walk ended.
     const rows = await this.walks.read<Found>(
       query,
@@ -62,11 +96,8 @@ export class AuditSearch {
         WHERE fits OR is_end ORDER BY ${order} LIMIT ${limit + 1}`,
     );
     const fitting = rows.filter(({ fits }) => fits);
-    const last = fitting.length > limit ? fitting[limit - 1] : rows.find(({ is_end }) => is_end);
-    const events = fitting
-      .slice(0, limit)
-      .map(({ place: _place, is_end: _end, fits: _fits, ...row }) => toAuditEvent(row));
-    return { events, next_cursor: last && formatCursor(last) };
+    const found = fitting.slice(0, limit);
+    return { found, end: fitting.length > limit ? found.at(-1) : rows.find(({ is_end }) => is_end) };
   }
 
   /** Counts the newest events (docs/audit.md#counts). @param now milliseconds since the epoch */
@@ -103,4 +134,10 @@ export class AuditSearch {
     const reached = is_all && since !== undefined ? since : (oldest?.toISOString() ?? until);
     return { counts, since: reached, until };
   }
+}
+
+function newestFirst(one: Place, other: Place): number {
+  const [a, b] = [BigInt(one.place), BigInt(other.place)];
+  if (a !== b) return a > b ? -1 : 1;
+  return one.id > other.id ? -1 : Number(one.id < other.id);
 }

@@ -44,6 +44,7 @@ const TRUE: TextRule = { matches: { pattern: /^true$/, as: 'true' } };
 
 /** Which events: each parameter that is given restricts the result. */
 export class AuditFilters {
+  /** With the events of users who became part of this one; the counts are without them. */
   @OptionalText(A_UUID)
   user_id?: string;
 

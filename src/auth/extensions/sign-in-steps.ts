@@ -6,7 +6,7 @@ import { Clock } from '../../platform/database/clock.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../platform/events.js';
 import { deriveUserId } from '../../identity/user-id.js';
-import type { Identity } from '../../provider/identity/identity.js';
+import type { Identity, IdentityFacts } from '../../provider/identity/identity.js';
 import type { DeviceDto } from '../token.dto.js';
 import type { SignIn } from '../sign-in/sign-in-columns.js';
 import { SignInRefusals } from '../sign-in/sign-in-refusals.js';
@@ -26,6 +26,11 @@ export interface Verified {
    * whether that session goes on.
    */
   readonly restsOn?: Pick<SignIn, 'providerSubject' | 'providerSession'>;
+  /**
+   * The identity that was verified, if the user has joined it to their own, which `provider` and `identity`
+   * are. The provider ends the session by its names.
+   */
+  readonly joined?: Pick<Candidate, 'provider' | 'identity'>;
 }
 
 /** A verified user who wants to sign in. */
@@ -49,15 +54,15 @@ export type IdentityChanges = Partial<
 /** A user whom the provider was asked about again. */
 export type Checked = Pick<Candidate, 'provider' | 'identity' | 'userId'>;
 
-/** A recorded sign-in whose answer has not been sent. */
-export interface SignedIn {
+/** A recorded sign-in before its answer is sent. */
+export interface SignedIn extends Pick<Verified, 'joined' | 'requestedAt'> {
   readonly provider: string;
   readonly identity: Identity;
   readonly session: SessionIds;
   readonly origin: Origin;
 }
 
-/** In this order: `facts` find what is known of the user, `rules` read it, `ask` asks somebody else. */
+/** In this order: `facts` find what is known of the user, `rules` read it, `ask` asks another service. */
 const CHECKS = ['facts', 'rules', 'ask'] as const;
 /** In this order: `keep` stores what the others read, `judge` looks again, `limit` ends other sessions. */
 const FOLLOWERS = ['keep', 'judge', 'limit'] as const;
@@ -86,6 +91,14 @@ export interface SignInStep {
    * @throws OAuthError `access_denied` if the sessions of the user must end
    */
   checkAgain?(checked: Checked): Promise<Changes> | Changes;
+  /**
+   * The verified identity is joined to that of another user.
+   * @param userId of that user
+   * @param facts what the sign-in is for
+   * @returns that user's own identity, which is checked next; undefined: of another feature
+   * @throws OAuthError if the user may not sign in by this identity
+   */
+  joined?(verified: Verified, userId: string, facts: IdentityFacts): Promise<Verified | undefined>;
   /** Before the tokens of a recorded sign-in are sent; its error is the answer instead. */
   after?(signedIn: SignedIn): Promise<void>;
 }
@@ -95,6 +108,7 @@ export const SignInStep = DiscoveryService.createDecorator<Stages>();
 /** Runs the steps of all features. */
 @Injectable()
 export class SignInSteps implements OnModuleInit {
+  private all: readonly SignInStep[] = [];
   private checks: readonly SignInStep[] = [];
   private facts: readonly SignInStep[] = [];
   private followers: readonly SignInStep[] = [];
@@ -113,6 +127,7 @@ export class SignInSteps implements OnModuleInit {
       if (isComplete) continue;
       throw new Error(`${instance.constructor.name}: each method of a SignInStep needs its stage`);
     }
+    this.all = steps.map(({ instance }) => instance);
     const of = (key: 'check' | 'after', stage: string): SignInStep[] =>
       steps.filter(({ said }) => said[key] === stage).map(({ instance }) => instance);
     this.checks = CHECKS.flatMap((stage) => of('check', stage));
@@ -157,6 +172,29 @@ export class SignInSteps implements OnModuleInit {
    */
   preview(checked: Checked): Promise<Identity> {
     return checkedAgainBy(this.facts, checked);
+  }
+
+  /**
+   * Finds the user who has joined the verified identity, and checks them as `check` does.
+   * @throws OAuthError `access_denied`
+   */
+  async checkJoined(
+    verified: Verified,
+    userId: string,
+    { origin, facts = {} }: { readonly origin: Origin; readonly facts?: IdentityFacts | undefined },
+    device: DeviceDto,
+  ): Promise<Verified> {
+    const { provider, identity } = verified;
+    const deviceId = device.device_id?.toLowerCase() ?? null;
+    const known = { origin, provider, providerUserId: identity.providerUserId, userId, deviceId };
+    const other = await this.refusals.watch(known, async () => {
+      for (const step of this.all) {
+        const found = await step.joined?.(verified, userId, facts);
+        if (found) return found;
+      }
+      throw new OAuthError('access_denied', 'this account may not sign in', { reason: 'not joined' });
+    });
+    return this.check(other, origin, device);
   }
 
   async after(signedIn: SignedIn): Promise<void> {

@@ -34,6 +34,8 @@ export interface SignIn {
   readonly accessToken: IssuedAccessToken;
   /** The user delegates the session to a program: the feature that does so records it. */
   readonly isDelegated?: boolean;
+  /** Identity that was verified, if it is one that the user has joined to their own. */
+  readonly joined?: Pick<SignIn, 'provider' | 'identity'> | undefined;
   /** Claims of the access token, which a new user gets. */
   readonly claims: UserClaims;
   readonly origin: Origin;
@@ -60,7 +62,15 @@ export interface Recorded {
   readonly event: StoredDeviceEvent | null;
 }
 
-export type SignInResult = { readonly refused: RefusalReason } | (Recorded & { readonly refused: null });
+/** Nothing was written, because the identity is joined to that of another user. */
+export interface Merged {
+  readonly refused: 'merged';
+  /** Id of that user. */
+  readonly mergedInto: string;
+}
+
+export type SignInResult =
+  { readonly refused: RefusalReason } | Merged | (Recorded & { readonly refused: null });
 
 /** What is new about a sign-in (docs/audit.md#new-devices-and-networks); null: it cannot be known. */
 export interface SignInNews {
@@ -79,8 +89,9 @@ export const FIRST_SIGN_IN = 'first sign-in';
  */
 const COLUMNS = {
   user_id: ['uuid', ({ session }) => session.userId],
-  provider: ['text', ({ provider }) => provider],
-  provider_user_id: ['text', ({ identity }) => identity.providerUserId],
+  // For the trail, and for a new user, who has joined none.
+  provider: ['text', ({ joined, provider }) => joined?.provider ?? provider],
+  provider_user_id: ['text', ({ joined, identity }) => (joined?.identity ?? identity).providerUserId],
   username: ['text', ({ identity }) => identity.username],
   email: ['text', ({ identity }) => identity.email],
   avatar_url: ['text', ({ identity }) => identity.avatarUrl],
@@ -160,16 +171,15 @@ function toLastIdentity({ subject, email, names, claims, overlay, proof }: Ident
 }
 
 export function toAuditFacts(
-  { session, provider, identity, userAgent, origin }: SignIn,
+  { session, provider, identity, joined = { provider, identity }, userAgent, origin }: SignIn,
   { reason, newDevice, newNetwork }: SignInNews,
 ): AuditFacts {
   const actor = { type: 'user', name: session.userId } as const;
-  const { providerUserId } = identity;
   return {
     event: 'sign_in',
     ...session,
-    provider,
-    providerUserId,
+    provider: joined.provider,
+    providerUserId: joined.identity.providerUserId,
     reason: reason ?? undefined,
     newDevice,
     newNetwork,

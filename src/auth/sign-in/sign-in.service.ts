@@ -9,7 +9,7 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import type { SessionIds } from '../../platform/events.js';
 import { cleanUserAgent } from '../../platform/http/user-agent.js';
 import { deriveUserId } from '../../identity/user-id.js';
-import type { Identity } from '../../provider/identity/identity.js';
+import type { Identity, IdentityFacts } from '../../provider/identity/identity.js';
 import {
   AccessTokens,
   type Delegation,
@@ -29,7 +29,7 @@ import { hashIfNamed, RecentEnds } from '../../token/sessions/recent-ends.js';
 import { ClaimsStore } from '../../user/claims.store.js';
 import type { DeviceDto, IssuedTokens } from '../token.dto.js';
 import { SignInSteps, checkExpiry, type Verified } from '../extensions/sign-in-steps.js';
-import { endedMeanwhile, SignInStore } from './sign-in.store.js';
+import { endedMeanwhile, OtherUser, SignInStore } from './sign-in.store.js';
 import { SignInRefusals } from './sign-in-refusals.js';
 import type { SignIn } from './sign-in-columns.js';
 
@@ -44,6 +44,8 @@ export interface Call {
     /** Seconds to the end of the session. */
     readonly ttl: number;
   };
+  /** For the steps after the sign-in: what it is for. */
+  readonly facts?: IdentityFacts;
 }
 
 /** Attempts to write a sign-in, while other instances change the claims of the user. */
@@ -71,8 +73,23 @@ export class SignInService {
   }
 
   /** @throws OAuthError `invalid_grant` if the user was signed out since the request to the provider */
-  issue(verified: Verified, device: DeviceDto, { proof, origin, delegated }: Call): Promise<IssuedTokens> {
-    const { provider, identity, requestedAt, begunAt, restsOn } = verified;
+  async issue(verified: Verified, device: DeviceDto, call: Call): Promise<IssuedTokens> {
+    const issued = await this.begin(verified, device, call);
+    if (!(issued instanceof OtherUser)) return issued;
+    const other = await this.steps.checkJoined(verified, issued.userId, call, device);
+    const again = await this.begin(other, device, call);
+    if (again instanceof OtherUser) throw endedMeanwhile(); // that user was merged since
+    return again;
+  }
+
+  /** @returns OtherUser if the identity is joined to that of this user; nothing is written then */
+  private begin(
+    verified: Verified,
+    device: DeviceDto,
+    { proof, origin, delegated, facts }: Call,
+  ): Promise<IssuedTokens | OtherUser> {
+    const { provider, identity, requestedAt, begunAt, restsOn, joined } = verified;
+    const proven = joined ?? verified;
     const { providerUserId } = identity;
     const userId = deriveUserId(provider, providerUserId);
     const deviceId = device.device_id?.toLowerCase() ?? null;
@@ -91,23 +108,26 @@ export class SignInService {
       const isLimited = isEarly || this.mayEndEarly || delegated !== undefined;
       const latest = isLimited ? now / 1000 + Math.min(ttl, idleTtl ?? ttl) : undefined;
       const refreshToken = makeRefreshToken(session, jkt !== null, authentication, delegated && DELEGATED);
-      const { accessToken, isFirst } = await this.signAndRecord(
+      const written = await this.signAndRecord(
         { authentication, proof, latest, delegation: delegated?.delegation },
         {
           session,
           provider,
           identity,
+          joined,
           requestedAt,
           begunAt,
           deviceName: device.device_name ?? null,
           userAgent: cleanUserAgent(device.user_agent) ?? origin.userAgent,
-          providerSubject: restsOn ? restsOn.providerSubject : hashIfNamed(provider, identity.subject),
+          providerSubject: restsOn
+            ? restsOn.providerSubject
+            : hashIfNamed(proven.provider, proven.identity.subject),
           providerSession: delegated
             ? randomBytes(32) // the end of the browser's session at the provider does not mean this one
             : restsOn
               ? restsOn.providerSession
-              : hashIfNamed(provider, identity.session),
-          idToken: delegated ? null : this.idTokens.encrypt(identity.idToken, session.sessionId),
+              : hashIfNamed(proven.provider, proven.identity.session),
+          idToken: delegated ? null : this.idTokens.encrypt(proven.identity.idToken, session.sessionId),
           isDelegated: delegated !== undefined,
           jkt,
           origin,
@@ -117,8 +137,18 @@ export class SignInService {
           sessionExpiry: isEarly ? identity.sessionExpiry : null,
         },
       );
+      if (written instanceof OtherUser) return written;
+      const { accessToken, isFirst } = written;
       await this.endIfEnded(verified, session, isFirst, origin);
-      await this.steps.after({ provider, identity, session, origin });
+      const known = { ...identity, facts: { ...identity.facts, ...facts } };
+      await this.steps.after({
+        provider,
+        identity: known,
+        requestedAt,
+        ...(joined && { joined }),
+        session,
+        origin,
+      });
       return {
         access_token: accessToken.token,
         token_type: 'Bearer',
@@ -134,12 +164,13 @@ export class SignInService {
   private async signAndRecord(
     token: Pick<TokenContent, 'authentication' | 'proof' | 'latest' | 'delegation'>,
     signIn: Omit<SignIn, 'accessToken' | 'claims'>,
-  ): Promise<{ readonly accessToken: IssuedAccessToken; readonly isFirst: boolean }> {
+  ): Promise<{ readonly accessToken: IssuedAccessToken; readonly isFirst: boolean } | OtherUser> {
     const { session, identity, provider } = signIn;
     for (let left = TRIES; left > 0; left--) {
       const claims = await this.claims.atSignIn(session.userId, provider, identity.claims, signIn.origin);
       const accessToken = this.accessTokens.issue(session, { ...token, claims: claims.effective });
       const recorded = await this.signIns.record({ ...signIn, accessToken, claims });
+      if (recorded instanceof OtherUser) return recorded;
       if (recorded) return { accessToken, isFirst: recorded.isFirst };
       await this.claims.find(session.userId); // for the next attempt
     }
@@ -148,12 +179,13 @@ export class SignInService {
 
   /** Ends a session that was committed before SIGN_IN could see an end of this user or by these names. */
   private async endIfEnded(
-    { provider, identity, requestedAt, restsOn }: Verified,
+    { requestedAt, restsOn, joined, ...own }: Verified,
     session: SessionIds,
     isFirst: boolean,
     origin: Origin,
   ): Promise<void> {
     if (restsOn) return; // an end of that session is an end of this one
+    const { provider, identity } = joined ?? own;
     const newUserId = isFirst ? session.userId : undefined;
     if (!(await this.ends.since(requestedAt, { provider, identity, newUserId }))) return;
     const byProvider = { ...origin, actor: { type: 'provider', name: provider } } as const;

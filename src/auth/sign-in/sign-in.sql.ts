@@ -51,7 +51,7 @@ export const SIGN_IN: Statement = {
     --    for (docs/development.md#ends-of-sessions).
     locked_user AS MATERIALIZED (
       SELECT user_id, claims_version, application_claims IS NOT NULL AS has_application_claims, suspended_at,
-        sessions_ended_at, last_seen_at IS NULL AS is_new
+        merged_into, sessions_ended_at, last_seen_at IS NULL AS is_new
       FROM users WHERE user_id IN (SELECT user_id FROM requested)
       ORDER BY user_id FOR NO KEY UPDATE
     ),
@@ -71,13 +71,14 @@ export const SIGN_IN: Statement = {
       RETURNING user_id
     ),
 
-    -- 4. Why a sign-in is refused: the user is suspended, or signed out since, the user's claims are not the
+    -- 4. Why a sign-in is refused: the identity is another user's, the user is suspended, or signed out since, the user's claims are not the
     --    token's, or a bound is reached. Not a bound of a user from step 3: this statement sees the sessions and
     --    devices from before its begin (7.8.4), of a user who has been removed since. The conditions on
     --    sessions are those of the index refresh_tokens_open.
     checked AS MATERIALIZED (
-      SELECT requested.user_id, coalesce(l.is_new, true) AS is_new, CASE
+      SELECT requested.user_id, l.merged_into, coalesce(l.is_new, true) AS is_new, CASE
           WHEN requested.user_id IN (SELECT user_id FROM created_user) THEN NULL
+          WHEN l.merged_into IS NOT NULL THEN 'merged'
           WHEN l.suspended_at IS NOT NULL THEN 'suspended'
           WHEN l.sessions_ended_at >= to_timestamp(requested_at) THEN 'signed_out'
           WHEN l.user_id IS NULL AND ${HAS_ENDED_WITHOUT_ROW} THEN 'signed_out'
@@ -234,8 +235,8 @@ export const SIGN_IN: Statement = {
     )
 
     SELECT user_id AS "userId", NULL AS refused, reason, new_device AS "newDevice",
-      new_network AS "newNetwork", id, event_offset, data, sent_at
+      new_network AS "newNetwork", id, event_offset, data, sent_at, NULL AS "mergedInto"
     FROM news LEFT JOIN device_event USING (user_id)
     UNION ALL
-    SELECT user_id, refused, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM checked WHERE refused IS NOT NULL`),
+    SELECT user_id, refused, NULL, NULL, NULL, NULL, NULL, NULL, NULL, merged_into FROM checked WHERE refused IS NOT NULL`),
 };

@@ -27,6 +27,7 @@ type Row = Omit<StoredDeviceEvent, 'id'> &
   SignInNews & {
     readonly userId: string;
     readonly refused: RefusalReason | null;
+    readonly mergedInto: string | null;
     readonly id: string | null;
   };
 
@@ -39,6 +40,11 @@ const MOST_REMOVED = 3;
 const BATCH_LOCK_TIMEOUT = '50ms';
 
 const RETRY_UNBATCHED = Symbol('retry unbatched');
+
+/** The user who has joined the verified identity. */
+export class OtherUser {
+  constructor(readonly userId: string) {}
+}
 
 /** Records sign-ins; concurrent ones are batched into one statement. */
 @Injectable()
@@ -62,15 +68,17 @@ export class SignInStore {
    * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `access_denied` if the user is
    *   suspended; `invalid_grant` if all sessions of the user have ended since it began; `slow_down` if the
    *   user has too many sessions or devices
-   * @returns undefined if nothing was written, because the user has other claims than the token
+   * @returns undefined if nothing was written, because the user has other claims than the token; OtherUser,
+   *   because the identity is joined to that of another one
    */
-  async record(signIn: SignIn): Promise<Recorded | undefined> {
+  async record(signIn: SignIn): Promise<Recorded | OtherUser | undefined> {
     let result = await this.write(signIn).catch(rethrow);
     for (let left = MOST_REMOVED; result.refused === 'device' && left > 0; left--) {
       if (!(await this.removeOneDevice(signIn))) break;
       result = await this.write(signIn).catch(rethrow);
     }
     if (result.refused === 'claims') return undefined;
+    if (result.refused === 'merged') return new OtherUser(result.mergedInto);
     if (result.refused !== null) throw toOAuthError(result.refused);
     if (result.event) this.announce(signIn.session.userId, result.event);
     return result;
@@ -148,7 +156,8 @@ export class SignInStore {
   }
 }
 
-function toResult({ refused, id, reason, ...event }: Row): SignInResult {
+function toResult({ refused, mergedInto, id, reason, ...event }: Row): SignInResult {
+  if (mergedInto !== null) return { refused: 'merged', mergedInto };
   if (refused !== null) return { refused };
   return { refused: null, isFirst: reason !== null, event: id === null ? null : { ...event, id } };
 }

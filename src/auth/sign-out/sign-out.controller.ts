@@ -9,6 +9,7 @@ import { OptionalObject, OptionalText, RequiredText } from '../../platform/http/
 import { Caller } from '../../platform/http/access.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
+import { UserLifecycles } from '../../user/user-lifecycle.js';
 import { UserStore } from '../../user/user.store.js';
 
 /** Logout pages of providers (OpenID Connect RP-Initiated Logout 1.0). */
@@ -20,6 +21,7 @@ export class ProviderLogouts {
     private readonly providers: ProviderRegistry,
     private readonly idTokens: IdTokens,
     private readonly users: UserStore,
+    private readonly lifecycles: UserLifecycles,
   ) {}
 
   /**
@@ -28,7 +30,8 @@ export class ProviderLogouts {
    * @returns asks the provider for the page; undefined if there is none, or the provider is disabled or away
    */
   async prepare(session: SessionIds, redirectUri: string): Promise<() => Promise<URL | undefined>> {
-    const account = await this.users.find(session.userId);
+    const joined = await this.lifecycles.joinedIdentity(session);
+    const account = joined ?? (await this.users.find(session.userId));
     const idToken = await this.idTokens.find(session);
     return async () => {
       if (!account) return undefined;

@@ -3,15 +3,15 @@ import { SETTINGS, type Settings } from '../../platform/config/settings/settings
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../platform/events.js';
 import { Caller } from '../../platform/http/access.js';
+import { UserLifecycles } from '../../user/user-lifecycle.js';
 import { UserStore } from '../../user/user.store.js';
 import type { AdminSession } from './session.dto.js';
-import { UserRights } from './user-rights.js';
 
 @Controller('admin/session')
 export class AdminSessionController {
   constructor(
     private readonly users: UserStore,
-    private readonly rights: UserRights,
+    private readonly lifecycles: UserLifecycles,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -22,8 +22,9 @@ export class AdminSessionController {
    * @throws OAuthError `not_found`
    */
   @Get()
-  async adminSession(@Caller() { userId }: SessionIds): Promise<AdminSession> {
-    const [user, right] = await Promise.all([this.users.find(userId), this.rights.right(userId)]);
+  async adminSession(@Caller() session: SessionIds): Promise<AdminSession> {
+    const { userId } = session;
+    const [user, right] = await Promise.all([this.users.find(userId), this.lifecycles.right(session)]);
     if (!user) throw new OAuthError('not_found', 'there is no such user');
     const { adminRole, supportRole } = this.settings;
     return {

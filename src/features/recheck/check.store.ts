@@ -113,6 +113,16 @@ export class CheckStore {
       .getMany();
   }
 
+  /** Begins a call for a user who need not be due. @returns undefined without a row, or during a call */
+  async leaseNow(userId: string): Promise<ProviderCheck | undefined> {
+    const lease = randomUUID();
+    const change = { lease, dueAt: () => `now() + make_interval(secs => ${LEASE_S})` };
+    await this.change(change, 'user_id = :userId AND (lease IS NULL OR due_at IS NULL OR due_at <= now())', {
+      userId,
+    });
+    return (await this.checks.findOneBy({ userId, lease })) ?? undefined;
+  }
+
   /** Users without a session in use are not looked at until `wake`. */
   async rest(userIds: readonly string[]): Promise<void> {
     const isIdle = `user_id = ANY (:userIds) AND due_at <= now() AND NOT ${HAS_ACCESS_TOKEN}`;
@@ -130,14 +140,14 @@ export class CheckStore {
   /** @param checkedAt begin of the call */
   async succeeded({ userId, lease }: Lease, checkedAt: Date, interval: number): Promise<void> {
     const dueAt = new Date(checkedAt.getTime() + 1000 * interval);
-    const good = { checkedAt, dueAt, failingSince: null, attempts: 0 };
+    const good = { checkedAt, dueAt, failingSince: null, attempts: 0, lease: null };
     await this.checks.update({ userId, lease: lease! }, good);
   }
 
   async failed({ userId, lease }: Lease, failingSince: Date, dueAt: Date): Promise<void> {
     await this.checks.update(
       { userId, lease: lease! },
-      { failingSince, dueAt, attempts: () => 'attempts + 1' },
+      { failingSince, dueAt, attempts: () => 'attempts + 1', lease: null },
     );
   }
 

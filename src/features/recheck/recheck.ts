@@ -19,7 +19,9 @@ import type { ProviderCheck } from './provider-check.entity.js';
 import { ProviderTokens } from './provider-tokens.js';
 
 /** What a call has shown; `reason`: why there was no good answer, for the log. */
-export type Outcome = { readonly answered: true } | { readonly answered: false; readonly reason: string };
+export type Outcome =
+  | { readonly answered: true; readonly isAllowed: boolean; readonly sessionExpiry?: number | null }
+  | { readonly answered: false; readonly reason: string };
 
 /** Attempts to store a new refresh token, a second apart: the lease is longer. */
 const TRIES = 30;
@@ -89,7 +91,8 @@ export class Recheck {
     { interval }: RecheckSettings,
   ): Promise<Outcome> {
     const { userId, provider } = row;
-    if (!(await this.store.isLeased(row))) return { answered: true }; // the user has signed in since
+    // the user has signed in since
+    if (!(await this.store.isLeased(row))) return { answered: true, isAllowed: true };
     const subject = hashIfNamed(provider, identity.subject);
     const isSame = row.subject === null || subject?.equals(row.subject) === true;
     if (deriveUserId(provider, identity.providerUserId) !== userId || !isSame) {
@@ -104,7 +107,7 @@ export class Recheck {
     }
     await this.endNoLater(row, identity.sessionExpiry);
     await this.store.succeeded(row, startedAt, interval);
-    return { answered: true };
+    return { answered: true, isAllowed: true, sessionExpiry: identity.sessionExpiry };
   }
 
   /** Tries again later; the sessions end if the provider has not answered for `recheck_grace`. */
@@ -129,7 +132,7 @@ export class Recheck {
       const all = { userId: row.userId, sessionId: null, deviceId: null };
       await this.signOuts.signOut('all', all, systemOrigin('recheck'), { cause });
     }
-    return { answered: true };
+    return { answered: true, isAllowed: false };
   }
 }
 

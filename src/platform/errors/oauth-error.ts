@@ -23,6 +23,7 @@ export const ERROR_STATUS = {
   invalid_scope: 400, // RFC 6749 §5.2
   unauthorized_client: 400,
   interaction_required: 400, // in a redirect only
+  identity_in_use: 409, // the identity is that of another user
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
@@ -38,6 +39,8 @@ export interface OAuthErrorOptions {
   readonly reason?: string | undefined;
   /** Replaces the status of the code. */
   readonly status?: 400 | 422 | 503;
+  /** Further members of the answer. */
+  readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /** The only error that clients get (spec §7.1). `description` is constant: no input, hosts, SQL or stack. */
@@ -46,6 +49,7 @@ export class OAuthError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   readonly ownStatus: number | undefined;
   readonly reason: string;
+  readonly members: Readonly<Record<string, unknown>>;
 
   constructor(
     readonly error: ErrorCode,
@@ -56,6 +60,7 @@ export class OAuthError extends Error {
     this.headers = options.headers ?? {};
     this.ownStatus = options.status;
     this.reason = options.reason ?? description;
+    this.members = options.members ?? {};
   }
 
   get status(): number {
@@ -63,7 +68,7 @@ export class OAuthError extends Error {
   }
 
   get body(): { readonly error: ErrorCode; readonly error_description: string } {
-    return { error: this.error, error_description: this.description };
+    return { error: this.error, error_description: this.description, ...this.members };
   }
 }
 

@@ -7,6 +7,7 @@ import { OneAtATime } from '../../platform/database/limits.js';
 import { isLockConflict } from '../../platform/database/sql.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../platform/events.js';
+import { UserStore } from '../../user/user.store.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
 import { Fanout } from '../fanout/fanout.js';
 import { PushWriter } from './push-writer.js';
@@ -43,6 +44,7 @@ export class PushService {
     private readonly fanout: Fanout,
     private readonly channels: ChannelHub,
     private readonly events: Events,
+    private readonly users: UserStore,
     @Inject(SETTINGS) { databasePoolSize }: Pick<Settings, 'databasePoolSize'>,
   ) {
     this.batches = new OneAtATime('too many batches of events', Math.ceil(databasePoolSize / 2));
@@ -68,6 +70,10 @@ export class PushService {
       this.once(idempotencyKey, [userId, event, data, deviceId, ttl], batch, ([result]) => {
         if (result instanceof OAuthError) throw result; // the key is free again
         return result!;
+      }).catch(async (error: unknown) => {
+        const mergedInto = error === NOT_FOUND ? await this.users.mergedInto(userId) : undefined;
+        if (mergedInto === undefined) throw error;
+        throw new OAuthError('not_found', NOT_FOUND.description, { members: { merged_into: mergedInto } });
       });
     // An event with `ttl` 0 takes no lock, and is batched.
     return ttl === 0 && idempotencyKey === undefined ? send() : this.ofUsers.run(userId, send);

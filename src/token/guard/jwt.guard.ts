@@ -6,7 +6,7 @@ import { AuditRefusals } from '../../audit/audit-refusals.js';
 import { originOf } from '../../audit/audit-event.js';
 import { GRANTS, type ServiceRight } from '../../platform/config/secrets/service-key.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
-import { Events } from '../../platform/events.js';
+import { Events, type SessionIds } from '../../platform/events.js';
 import { RateLimits } from '../../platform/http/rate-limit.js';
 import { UserLifecycles } from '../../user/user-lifecycle.js';
 import { ACCESS, type Access, type RightsNeeded } from '../../platform/http/access.js';
@@ -140,13 +140,13 @@ export class JwtGuard implements CanActivate {
     this.audit.refused({ event: 'service_key_refused', userId, error, reason: needed, origin });
   }
 
-  private async requireUser(request: Request): Promise<string> {
+  private async requireUser(request: Request): Promise<SessionIds> {
     const verified = await this.tokens.verify(readToken(request));
     const { session } = verified;
     const { userId } = session;
     Object.assign(request, { verified, session, actor: { type: 'user', name: userId } });
     this.events.emit('session.used', session);
-    return userId;
+    return session;
   }
 
   private async requireRight(request: Request, needed: RightsNeeded): Promise<void> {
@@ -170,8 +170,8 @@ export class JwtGuard implements CanActivate {
    * insufficient (RFC 6750 §3.1).
    */
   private async findUserRights(request: Request, orPerson: boolean): Promise<ReadonlySet<ServiceRight>> {
-    const userId = await this.requireUser(request);
-    const right = orPerson ? await this.lifecycles.right(userId) : null;
+    const session = await this.requireUser(request);
+    const right = orPerson ? await this.lifecycles.right(session) : null;
     return new Set(right === null ? [] : GRANTS[right]);
   }
 

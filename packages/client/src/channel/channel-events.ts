@@ -71,6 +71,8 @@ export interface ServiceEvents {
   'device.requested': DeviceRequestEvent;
   /** A program may act for the user: `devices()` has it. */
   'agent.allowed': AgentEvent;
+  /** An account at another provider was joined to the user's own, or parted. */
+  'identities.changed': Record<string, never>;
   /** The user's claims have changed. The client refreshes the token; `session.claims` has them with the next `change`. */
   'claims.changed': ClaimsEvent;
 }

@@ -21,6 +21,9 @@ export type AuditName =
   | 'device_denied'
   | 'agent_allowed'
   | 'agent_refused'
+  | 'identity_linked'
+  | 'identity_unlinked'
+  | 'user_merged'
   | 'signal_received'
   | 'webhook_paused'
   | 'webhook_event_set_aside'
@@ -55,6 +58,8 @@ export interface AuditEvent {
   readonly new_device?: boolean;
   /** Of `sign_in` with an address: the first sign-in of the user from this network within the retention. */
   readonly new_network?: boolean;
+  /** Of `user_merged`: the user who is now part of `user_id`. */
+  readonly former_user_id?: string;
   /** Of `claims_changed`: claims by name; of a list, the entries. `…` stands for what is not recorded. */
   readonly changes?: {
     readonly source: 'provider' | 'application' | 'directory' | (string & {});

@@ -47,6 +47,8 @@ export class UserCreation {
       if (await this.insert({ ...user, claims: this.claims.ofNewUser(accepted) }, origin)) {
         return { userId, isNew: true };
       }
+      const owner = await this.users.mergedInto(userId);
+      if (owner !== undefined) return { userId: owner, isNew: false };
       const state = await this.users.stateOf(userId);
       if (state === 'kept out')
         throw new OAuthError('access_denied', 'this user was removed, and may not sign in');

@@ -3,6 +3,7 @@ import { PresenceStore } from '../../../channel/presence.store.js';
 import { DeviceService } from '../../../device/device.service.js';
 import type { DeviceList } from '../../../device/devices.dto.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
+import { deriveUserId } from '../../../identity/user-id.js';
 import { UUID } from '../../../platform/http/parameters/uuid.js';
 import { SessionService } from '../../../token/sessions/session.service.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
@@ -31,7 +32,13 @@ export class UserDirectory {
 
   /** @param filter its prefix may be a whole `user_id` */
   async search(filter: UserFilter, limit: number, cursor?: string): Promise<UserList> {
-    const { users, next } = await this.findPage(filter, limit, cursor);
+    const { userId } = filter;
+    // The user of an identity, which may be joined to theirs.
+    const found = userId !== undefined && {
+      userId: (await this.users.mergedInto(userId)) ?? userId,
+      provider: undefined,
+    };
+    const { users, next } = await this.findPage({ ...filter, ...found }, limit, cursor);
     const views = await this.describe(users, MOST_COUNTED);
     return { users: views, ...(next !== undefined && { next_cursor: next }) };
   }
@@ -39,7 +46,7 @@ export class UserDirectory {
   /** @throws OAuthError `not_found` */
   async find(userId: string): Promise<UserView> {
     const user = await this.users.find(userId);
-    if (!user) throw noSuchUser();
+    if (!user) throw noSuchUser(await this.users.mergedInto(userId));
     const [view] = await this.describe([user]);
     return view!;
   }
@@ -61,6 +68,12 @@ export class UserDirectory {
   /** @throws OAuthError `not_found` */
   async findSessions(userId: string, cursor?: string): Promise<SessionList> {
     return this.sessionLists.list(await this.find(userId), cursor);
+  }
+
+  /** Returns the user of an identity, who may have joined it to their own. */
+  async findId(provider: string, providerUserId: string): Promise<string> {
+    const userId = deriveUserId(provider, providerUserId);
+    return (await this.users.mergedInto(userId)) ?? userId;
   }
 
   /** @throws OAuthError `invalid_request` unless one user has this e-mail address */

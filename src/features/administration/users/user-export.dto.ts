@@ -3,6 +3,17 @@ import type { DeviceView } from '../../../device/devices.dto.js';
 import type { SessionView } from '../../../token/sessions/sessions.dto.js';
 import type { ClaimsOfUser, UserView } from './users.dto.js';
 
+/** Identity by which the user may sign in as well. */
+export class ExportedIdentity {
+  /** Id that a user of this identity had, or would have. */
+  user_id!: string;
+
+  /** Name of the provider. */
+  provider!: string;
+
+  provider_user_id!: string;
+}
+
 /** What is stored of a user, in one document. Its parts are read one after the other. */
 export class UserExport {
   /** When the reading began; RFC 3339, UTC, with milliseconds. */
@@ -13,6 +24,9 @@ export class UserExport {
   /** What the provider said of the user at the last sign-in, besides; its members are not stable. */
   identity!: Record<string, unknown>;
 
+  /** By provider. */
+  further_identities!: ExportedIdentity[];
+
   /** By their sources. */
   claims!: ClaimsOfUser;
 
@@ -22,7 +36,7 @@ export class UserExport {
   /** All live sessions, in the order of their ids. */
   sessions!: SessionView[];
 
-  /** Newest first; 10,000 at most. */
+  /** Newest first; 10,000 at most. Those of users who became part of this one are among them. */
   audit_events!: AuditEvent[];
 
   /** Whether the audit trail has older events of the user. */

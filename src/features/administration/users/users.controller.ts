@@ -20,7 +20,6 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { CursorDto } from '../../../platform/http/parameters/cursor.js';
 import { Requires } from '../../../platform/http/access.js';
 import type { SessionList } from '../../../token/sessions/sessions.dto.js';
-import { deriveUserId } from '../../../identity/user-id.js';
 import { UserCreation } from './user-creation.js';
 import { UserDirectory } from './user-directory.js';
 import { UserExports } from './user-export.js';
@@ -257,7 +256,7 @@ export class UsersController {
     const isPair = provider !== undefined && id !== undefined;
     const isAddress = email !== undefined && provider === undefined && id === undefined;
     if (isPair && email === undefined) {
-      return { sessions: await this.users.signOut(deriveUserId(provider, id), origin) };
+      return { sessions: await this.users.signOut(await this.directory.findId(provider, id), origin) };
     }
     if (isAddress) {
       const userId = await this.reads.run(origin.actor, () => this.directory.findIdByEmail(email));

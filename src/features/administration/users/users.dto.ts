@@ -19,8 +19,11 @@ import { SessionView } from '../../../token/sessions/sessions.dto.js';
 
 export const userIdPipe = new UuidPipe(() => new OAuthError('invalid_request', 'user_id must be a UUID'));
 
-export function noSuchUser(): OAuthError {
-  return new OAuthError('not_found', 'there is no such user, device or session');
+/** @param mergedInto the user whom a former user is part of now */
+export function noSuchUser(mergedInto?: string): OAuthError {
+  return new OAuthError('not_found', 'there is no such user, device or session', {
+    ...(mergedInto !== undefined && { members: { merged_into: mergedInto } }),
+  });
 }
 
 /** Query of GET /users. Each parameter that is given restricts the result. */
@@ -150,7 +153,7 @@ export class UserList {
 @KnownOnly()
 export class RemovedUsersDto extends CursorDto {}
 
-/** A removed user whose sign-ins are refused. Nothing else is known of them. */
+/** A removed user who cannot sign in. Nothing else is known of them. */
 export class RemovedUserView {
   user_id!: string;
 
@@ -158,7 +161,7 @@ export class RemovedUserView {
   removed_at!: Date;
 }
 
-/** Removed users whose sign-ins are refused, a page. */
+/** Removed users who cannot sign in, a page. */
 export class RemovedUserList {
   /** Latest removal first, 100 at most. */
   users!: RemovedUserView[];

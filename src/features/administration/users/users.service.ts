@@ -1,10 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import type { Origin } from '../../../audit/audit-event.js';
 import { AuditStore } from '../../../audit/audit.store.js';
 import { ChannelHistory } from '../../../channel/channel.history.js';
-import { removeChannel, removeMostEvents } from '../../../channel/channel.removal.js';
-import { PresenceStore } from '../../../channel/presence.store.js';
 import { Sql } from '../../../platform/database/sql.js';
 import { DeviceStore } from '../../../device/device.store.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
@@ -12,13 +9,12 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import type { EndCause } from '../../../platform/events.js';
 import { validClaims } from '../../../provider/identity/select-claims.js';
 import type { Claims, UserClaims } from '../../../identity/claims.js';
-import { KeyStore } from '../../../token/keys/key.store.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
 import { ClaimsStore } from '../../../user/claims.store.js';
 import { lockUser } from '../../../user/lock-user.js';
 import { UserStore } from '../../../user/user.store.js';
 import { noSuchUser, type RemovedUserList } from './users.dto.js';
-import { AuthorizationCodes } from '../../../auth/clients/authorization-codes.js';
+import { UserRemoval } from '../../../auth/sign-out/user-removal.js';
 
 /** What of a user is meant; nothing: everything. `cause`: absent if a person signs the user out. */
 interface Part {
@@ -34,15 +30,12 @@ export class UsersService {
     private readonly signOuts: SignOutService,
     private readonly devices: DeviceStore,
     private readonly history: ChannelHistory,
-    private readonly presence: PresenceStore,
-    private readonly codes: AuthorizationCodes,
+    private readonly removals: UserRemoval,
     private readonly userClaims: ClaimsStore,
     private readonly userStore: UserStore,
     private readonly sessions: SessionStore,
-    private readonly keys: KeyStore,
     private readonly audit: AuditStore,
     private readonly sql: Sql,
-    private readonly dataSource: DataSource,
   ) {}
 
   /**
@@ -102,33 +95,10 @@ export class UsersService {
     return (await this.userClaims.replace(userId, 'application', accepted, origin)) ?? this.notFound();
   }
 
-  /**
-   * Signs a user out, and removes the user with devices and channel. The ended sessions, which hold ids only,
-   * stay for the revocation feed, and so does the audit trail, with ids only. Of a suspended user, the id
-   * stays, and sign-ins are refused. A failed removal may be repeated: the user is removed last.
-   * @throws OAuthError `not_found`
-   */
+  /** @throws OAuthError `not_found` */
   async remove(userId: string, origin: Origin): Promise<void> {
     await this.signOut(userId, origin, { cause: 'removed' });
-    await this.codes.forget(userId);
-    const forgotten = await this.audit.forget(this.dataSource.manager, userId);
-    await removeMostEvents(this.dataSource, userId);
-    await this.presence.forget(userId);
-    // Locks are taken in the order of a sign-in: user, devices, sessions, channel.
-    const isRemoved = await this.history.transactionOf(userId, async ({ manager }) => {
-      const provider = await lockUser(manager, userId, 'removal');
-      if (provider === undefined) return false;
-      await this.devices.removeAll(manager, userId);
-      await this.signOuts.endForRemoval(manager, userId, provider, origin); // begun since the sign-out
-      await removeChannel(manager, userId);
-      await this.userStore.remove(manager, userId, await this.keys.lastTokenEnd(manager));
-      await this.audit.forget(manager, userId, forgotten);
-      const isSelf = origin.actor.type === 'user' && origin.actor.name === userId;
-      const by = isSelf ? { ...origin, address: null, userAgent: null } : origin;
-      await this.audit.write(manager, [{ event: 'user_removed', userId, provider, origin: by }]);
-      return true;
-    });
-    if (!isRemoved) return this.notFound();
+    if (!(await this.removals.remove(userId, origin))) return this.notFound();
   }
 
   private async exists(userId: string, deviceId?: string): Promise<boolean> {

@@ -15,6 +15,8 @@ declare module '../../../provider/identity/identity.js' {
   interface IdentityFacts {
     /** The sign-in lets a program act for the user: by consent, or as the provider says. */
     readonly agent?: Omit<AgentDevice, 'userId' | 'sessionId'>;
+    /** The provider lets it do so. */
+    readonly isAsserted?: true;
   }
 }
 

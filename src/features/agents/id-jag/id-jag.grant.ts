@@ -18,7 +18,7 @@ import { UserStore } from '../../../user/user.store.js';
 import { AgentClients, type AgentClient } from '../clients/agent-clients.js';
 import { ClientAuthentication } from '../clients/client-authentication.js';
 import { Permissions } from '../devices/permissions.js';
-import { requireClientId, requireSameResource, withFacts } from '../tokens/agent-code.grant.js';
+import { requireClientId, requireSameResource, withoutMethods } from '../tokens/agent-code.grant.js';
 import { Assertions, badAssertion, type Assertion } from './assertions.js';
 import { IdJagDto } from './id-jag.dto.js';
 import { SharedSessions } from './shared-sessions.js';
@@ -93,8 +93,14 @@ export class IdJagGrant implements TokenGrant<IdJagDto> {
     let issued = await share();
     if (!issued) {
       // Begins the session. No client gets its first token: the assertion is not used up with it.
-      const begun = withFacts({ provider, identity, requestedAt }, agent);
-      await this.signIns.issue(begun, device, { proof: undefined, origin, delegated: { delegation, ttl } });
+      const begun = withoutMethods({ provider, identity, requestedAt });
+      const delegated = { delegation, ttl };
+      await this.signIns.issue(begun, device, {
+        proof: undefined,
+        origin,
+        delegated,
+        facts: { agent, isAsserted: true },
+      });
       issued = await share();
     }
     if (!issued) throw new DatabaseBusy('the session ended at once');

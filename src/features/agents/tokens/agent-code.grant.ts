@@ -63,7 +63,8 @@ export class AgentCodeGrant implements TokenGrant<AgentCodeDto> {
       requireUnchangedClaims(this.users, verified),
     );
     const device = { device_id: deviceId, device_name: clientName };
-    const tokens = await this.signIns.issue(withFacts(verified, { ...facts, ...times }), device, {
+    const tokens = await this.signIns.issue(withoutMethods(verified), device, {
+      facts: { agent: { ...facts, ...times } },
       proof,
       origin: { ...origin, ...browser },
       delegated: { delegation, ttl },
@@ -130,13 +131,6 @@ function unknownCode(): OAuthError {
 }
 
 /** The token says when the user authenticated, and not how. */
-export function withFacts(
-  verified: Verified,
-  agent: NonNullable<Verified['identity']['facts']['agent']>,
-): Verified {
-  const { identity } = verified;
-  return {
-    ...verified,
-    identity: { ...identity, acr: null, amr: null, facts: { ...identity.facts, agent } },
-  };
+export function withoutMethods(verified: Verified): Verified {
+  return { ...verified, identity: { ...verified.identity, acr: null, amr: null } };
 }

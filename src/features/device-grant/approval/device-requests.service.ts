@@ -7,15 +7,13 @@ import { UUID } from '../../../platform/http/parameters/uuid.js';
 import { browserOf } from '../../../platform/http/user-agent.js';
 import { DpopProofs, type DpopCall } from '../../../token/dpop/dpop-proofs.js';
 import type { Identity } from '../../../provider/identity/identity.js';
+import { authenticateAgain, MOST_AGE } from '../../../token/sessions/recent-authentication.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
 import type { DeviceRequest } from '../requests/device-request.entity.js';
 import { DeviceRequestStore, type Decision } from '../requests/device-request.store.js';
 import { UserCodes } from '../requests/codes.js';
 import type { DecideDto, DeviceRequestList } from './device-requests.dto.js';
-
-/** Seconds since the authentication, if the provider reports its time. */
-const MOST_AGE = 300;
 
 type Session = NonNullable<Awaited<ReturnType<SessionStore['find']>>>;
 
@@ -64,7 +62,7 @@ export class DeviceRequests {
     const { caller, origin } = call;
     const { userId } = caller;
     const session = await this.sessions.find(caller);
-    await this.checkProof(session, call.proof);
+    await this.proofs.validateOf(session?.jkt ?? null, call.proof);
     const request = await this.find(code, call);
     if (!approve) return this.record(request, { userId, origin });
     checkApprover(session, this.clock.now());
@@ -74,14 +72,6 @@ export class DeviceRequests {
     const { provider } = user;
     const approval = { provider, approvedBy: caller.sessionId, identity: call.authentication };
     await this.record(request, { userId, origin, approval });
-  }
-
-  /** A proof shows that the call comes from the device, and not from one that has stolen its token. */
-  private async checkProof(session: Session | null, call: DpopCall): Promise<void> {
-    const proof = await this.proofs.validate(call);
-    const jkt = session?.jkt ?? null;
-    if (jkt === null || proof?.jkt.equals(jkt)) return;
-    throw new OAuthError('invalid_dpop_proof', 'the call needs a DPoP proof of the key of this session');
   }
 
   private async find(code: string, { caller, ip }: Call): Promise<DeviceRequest> {
@@ -123,11 +113,7 @@ function checkApprover(session: Session | null, now: number): void {
     throw new OAuthError('access_denied', 'a session that another device has approved approves no other');
   }
   if (session && (session.authTime === null || session.authTime.getTime() > now - MOST_AGE * 1000)) return;
-  const challenge = `Bearer error="insufficient_user_authentication", max_age="${MOST_AGE}"`;
-  const message = 'sign in again, and then approve within five minutes';
-  throw new OAuthError('insufficient_user_authentication', message, {
-    headers: { 'WWW-Authenticate': challenge },
-  });
+  throw authenticateAgain('sign in again, and then approve within five minutes');
 }
 
 function noSuchRequest(): OAuthError {

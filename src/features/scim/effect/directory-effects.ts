@@ -5,6 +5,7 @@ import { SignOutService } from '../../../device/sign-out.service.js';
 import { allowFacts, checkAllow } from '../../../provider/identity/allow.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { claimsOfProvider } from '../../../user/last-identity.js';
+import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserChanges, type ChangedUser, type UserChange } from '../../../user/user-changes.store.js';
 import type { Directory } from '../protocol/directory.guard.js';
 import { DirectoryUser } from '../users/directory-user.entity.js';
@@ -44,6 +45,7 @@ export class DirectoryEffects {
     private readonly rights: DirectoryRights,
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
+    private readonly lifecycles: UserLifecycles,
   ) {}
 
   /**
@@ -110,6 +112,10 @@ export class DirectoryEffects {
       return isConcerned && this.isRefused(directory, person, whole) ? 'not_allowed' : undefined;
     };
     await this.end(change, changed, causeOf);
+    for (const { userId, directoryUser } of ends ? persons : []) {
+      if (directoryUser.active || changed.some((one) => one.userId === userId)) continue;
+      if ((await this.lifecycles.sessionsByIdentity(userId)).length > 0) change.later('directory', userId);
+    }
     return changed.map(({ userId }) => userId);
   }
 

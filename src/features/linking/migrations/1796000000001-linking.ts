@@ -1,0 +1,34 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Identities of users beside their own, and the sessions that have begun by them. */
+export class Linking1796000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE joined_identities (
+        user_id uuid NOT NULL,
+        provider text NOT NULL,
+        identity_id uuid NOT NULL,
+        provider_user_id text NOT NULL,
+        username text,
+        email text,
+        linked_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (user_id, provider)
+      );
+      CREATE INDEX joined_identities_identity_id ON joined_identities (identity_id);
+
+      CREATE TABLE joined_sessions (
+        user_id uuid NOT NULL,
+        session_id uuid NOT NULL,
+        identity_id uuid NOT NULL,
+        expires_at timestamptz NOT NULL,
+        PRIMARY KEY (user_id, session_id)
+      );
+      CREATE INDEX joined_sessions_identity_id ON joined_sessions (identity_id);
+      CREATE INDEX joined_sessions_expires_at ON joined_sessions (expires_at);
+    `);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE joined_sessions, joined_identities');
+  }
+}
