@@ -30,6 +30,7 @@ const SHORT: RunOptions = {
   seed,
   people: 18,
   users: 6,
+  couples: 2,
   pauseMs: 60,
   faults: ['service-killed', 'feed-cut', 'postgres-killed', 'redis-cut-from-all'],
   seconds: 40,
@@ -38,10 +39,11 @@ const SHORT: RunOptions = {
 const WITH_LIMITS: RunOptions = {
   ...SHORT,
   users: 9,
+  couples: 0,
   faults: ['service-killed', 'feed-cut', 'postgres-killed'],
   limits: LIMITS,
 };
-const PLANTED: RunOptions = { ...SHORT, pauseMs: 20, seconds: 6, level: 0 };
+const PLANTED: RunOptions = { ...SHORT, couples: 0, pauseMs: 20, seconds: 6, level: 0 };
 /** Each user has one client, which knows all sessions of the user. */
 const PLANTED_WITH_LIMITS: RunOptions = {
   ...PLANTED,
