@@ -9,10 +9,12 @@ import { Random } from '../../test/support/random.js';
 /** Merges of one couple, each after a new proof: the answer of one may be lost. */
 const TRIES = 4;
 const AGAIN_MS = 200;
+/** Between two uses of everything while a merge is on its way. */
+const STORM_MS = 30;
 /** How long a socket is waited for before there is something to hear. */
 const HEARD_WITHIN_MS = 1000;
 /** Between two couples, as a multiple of the pause between two things that a person does. */
-const PAUSES = 30;
+const PAUSES = 20;
 /** Of the couples, those whose former user has a socket. */
 const LISTENING = 0.5;
 
@@ -44,7 +46,7 @@ export class Couples {
 
   async run(ended: () => boolean, pauseMs: number): Promise<void> {
     for (let i = 0; !ended(); i++) {
-      const couple = await this.meet(`${this.options.name}-${i}`);
+      const couple = await this.meet(`${this.options.name}-${i}`, ended);
       if (couple) await this.unite(couple);
       await delay(pauseMs * PAUSES * 2 * this.random.next());
     }
@@ -56,14 +58,16 @@ export class Couples {
     await Promise.all(this.listening);
   }
 
-  /** @returns undefined: one of them got no session */
-  private async meet(name: string): Promise<Couple | undefined> {
+  /** @returns undefined: one of them has got no session until the end */
+  private async meet(name: string, ended: () => boolean): Promise<Couple | undefined> {
     const account = `${name}-second-${this.options.seed}`;
     const device = this.random.chance(0.7) ? randomUUID() : null;
-    const former = await this.signIn(name, 'hub', account, device);
-    const own =
-      former && (await this.signIn(name, 'stub', `${name}-first-${this.options.seed}`, randomUUID()));
-    if (!own) return undefined;
+    const [first, ownDevice] = [`${name}-first-${this.options.seed}`, randomUUID()];
+    let former: HeldSession | undefined;
+    let own: HeldSession | undefined;
+    while (!former && !ended()) former = await this.signIn(name, 'hub', account, device);
+    while (!own && !ended()) own = await this.signIn(name, 'stub', first, ownDevice);
+    if (!former || !own) return undefined;
     const another = this.random.chance(0.5) ? await this.signIn(name, 'hub', account, null) : undefined;
     const sessions = another ? [former, another] : [former];
     const parties = [await this.listen(`${name} own`, own)];
@@ -112,7 +116,7 @@ export class Couples {
     const whileMerging = async (work: (session: HeldSession) => Promise<unknown>): Promise<void> => {
       do {
         for (const session of sessions) await work(session);
-        await delay(10);
+        await delay(STORM_MS);
       } while (!isOver);
     };
     const [outcome] = await Promise.all([
@@ -140,7 +144,7 @@ export class Couples {
   ): Promise<HeldSession | undefined> {
     const client = new Client(this.shared, name);
     const state = await client.authorize(this.instance(), provider);
-    if (state === undefined) return undefined;
+    if (state === undefined) return void (await delay(AGAIN_MS));
     const session = await client.signIn(this.instance(), state, this.newCode(account), device);
     return typeof session === 'object' ? session : undefined;
   }
