@@ -15,7 +15,7 @@ export interface Shared {
   readonly verifiers: readonly Verifier[];
 }
 
-/** An account at the second provider, its user, and the user whose it is to be. */
+/** An account at the second provider, its user, and the user to whom it is to be joined. */
 export type Pair = Pick<Merge, 'account' | 'former' | 'into'>;
 
 interface PushAnswer {
@@ -206,7 +206,7 @@ export class Client {
   }
 
   /**
-   * Proves an account to the user whose it is to be.
+   * Proves an account for the user to whom it is to be joined.
    * @returns the token of a merge with the user of that account, or how the calls ended without one: `ok` if it is joined already
    */
   async prove(

@@ -15,7 +15,7 @@ const STORM_MS = 30;
 const HEARD_WITHIN_MS = 1000;
 /** Between two couples, as a multiple of the pause between two things that a person does. */
 const PAUSES = 20;
-/** Of the couples, those whose former user has a socket. */
+/** Share of couples in which the former user has a socket. */
 const LISTENING = 0.5;
 
 /** Two accounts of one person, each with a user: that of the second one becomes part of the other. */
@@ -109,15 +109,15 @@ export class Couples {
     const { account, former, into } = pair;
     const client = (what: string): Client => new Client(this.shared, `${name} ${what}`);
     const [reader, refresher, pusher] = [client('reader'), client('refresher'), client('pusher')];
-    let isOver = false;
+    const storm = { isOver: false };
     const merging = client('merge')
       .merge(this.instance(), own, { account, former, into }, mergeToken)
-      .finally(() => (isOver = true));
+      .finally(() => (storm.isOver = true));
     const whileMerging = async (work: (session: HeldSession) => Promise<unknown>): Promise<void> => {
       do {
         for (const session of sessions) await work(session);
         await delay(STORM_MS);
-      } while (!isOver);
+      } while (!storm.isOver);
     };
     const [outcome] = await Promise.all([
       merging,
@@ -144,7 +144,10 @@ export class Couples {
   ): Promise<HeldSession | undefined> {
     const client = new Client(this.shared, name);
     const state = await client.authorize(this.instance(), provider);
-    if (state === undefined) return void (await delay(AGAIN_MS));
+    if (state === undefined) {
+      await delay(AGAIN_MS);
+      return undefined;
+    }
     const session = await client.signIn(this.instance(), state, this.newCode(account), device);
     return typeof session === 'object' ? session : undefined;
   }
