@@ -7,7 +7,7 @@ import { Party } from './party.js';
 import { Random } from '../../test/support/random.js';
 
 /** Merges of one couple, each after a new proof: the answer of one may be lost. */
-const TRIES = 4;
+const TRIES = 6;
 const AGAIN_MS = 200;
 /** Between two uses of everything while a merge is on its way. */
 const STORM_MS = 30;
@@ -19,8 +19,9 @@ const PAUSES = 20;
 const LISTENING = 0.5;
 
 /** Two accounts of one person, each with a user: that of the second one becomes part of the other. */
-interface Couple extends Pair {
+interface Couple {
   readonly name: string;
+  readonly pair: Pair;
   /** Of the former user. */
   readonly sessions: HeldSession[];
   readonly own: HeldSession;
@@ -70,23 +71,19 @@ export class Couples {
     if (!former || !own) return undefined;
     const another = this.random.chance(0.5) ? await this.signIn(name, 'hub', account, null) : undefined;
     const sessions = another ? [former, another] : [former];
-    const parties = [await this.listen(`${name} own`, own)];
-    if (this.random.chance(LISTENING)) parties.push(await this.listen(`${name} former`, former));
-    return { name, account, former: former.user, into: own.user, sessions, own };
+    await this.listen(`${name} own`, own);
+    if (this.random.chance(LISTENING)) await this.listen(`${name} former`, former);
+    return { name, pair: { account, former: former.user, into: own.user }, sessions, own };
   }
 
   private async unite(couple: Couple): Promise<void> {
-    const { name, own, account, former, into, sessions } = couple;
+    const { name, pair, sessions, own } = couple;
+    const { account, former, into } = pair;
     const client = new Client(this.shared, name);
     await this.push(client, former);
     await this.push(client, into);
     for (let left = TRIES, isDone = false; left > 0 && !isDone; left--) {
-      const proof = await client.prove(
-        this.instance(),
-        own,
-        { account, former, into },
-        this.newCode(account),
-      );
+      const proof = await client.prove(this.instance(), own, pair, this.newCode(account));
       if (typeof proof === 'object') isDone = await this.mergeInUse(couple, proof.mergeToken);
       else if (proof === 'refused') await client.refresh(this.instance(), own);
       else isDone = proof === 'ok';
@@ -105,13 +102,13 @@ export class Couples {
   }
 
   /** Merges, while all sessions and both ids are used. @returns whether it is done */
-  private async mergeInUse({ name, sessions, own, ...pair }: Couple, mergeToken: string): Promise<boolean> {
+  private async mergeInUse({ name, pair, sessions, own }: Couple, mergeToken: string): Promise<boolean> {
     const { account, former, into } = pair;
     const client = (what: string): Client => new Client(this.shared, `${name} ${what}`);
     const [reader, refresher, pusher] = [client('reader'), client('refresher'), client('pusher')];
     const storm = { isOver: false };
     const merging = client('merge')
-      .merge(this.instance(), own, { account, former, into }, mergeToken)
+      .merge(this.instance(), own, pair, mergeToken)
       .finally(() => (storm.isOver = true));
     const whileMerging = async (work: (session: HeldSession) => Promise<unknown>): Promise<void> => {
       do {
@@ -158,14 +155,13 @@ export class Couples {
   }
 
   /** Resolves when it hears, or a little later. */
-  private async listen(name: string, session: HeldSession): Promise<Party> {
+  private async listen(name: string, session: HeldSession): Promise<void> {
     const seed = this.options.seed + 10 * this.parties.length;
     const party = new Party(this.shared, name, session, this.options.urls, seed);
     this.parties.push(party);
     this.listening.push(party.listener.run());
     const end = performance.now() + HEARD_WITHIN_MS;
     while (!party.listener.position && performance.now() < end) await delay(20);
-    return party;
   }
 
   private newCode(account: string): string {
