@@ -11,7 +11,7 @@ const REFUSALS: Readonly<Record<Kind, readonly string[]>> = {
   authorize: [],
   'sign-in': ['401 invalid_grant'],
   refresh: ['401 invalid_grant'],
-  use: ['401 invalid_token'],
+  use: ['401 invalid_token', '404 not_found'],
   introspect: ['200 inactive'],
   verify: ['401 invalid_token'],
   'sign-out': ['401 invalid_token', '404 not_found'],
@@ -31,7 +31,7 @@ const BUSY_SHARE = 0.01;
 /** Answers that the contract does not know: wrong errors, and server errors that no fault explains. */
 export function unknownAnswers(
   entries: readonly HistoryEntry[],
-  { merges }: Sessions,
+  { merges, lives }: Sessions,
   disturbances: Disturbances,
   checked: Checked,
 ): Violation[] {
@@ -95,6 +95,12 @@ export function unknownAnswers(
   /** Users stay, unless another one has taken them in; a device is unknown only after it was removed. */
   function mayBeMissing(entry: HistoryEntry): boolean {
     if (entry.kind === 'push' && merges.mayBeGone(entry.user, entry.ended)) return true;
+    if (entry.kind === 'use') {
+      const user = lives.get(entry.token.session)?.user ?? '';
+      // Its token was good, and then the user was gone; afterwards it is not.
+      const shown = merges.byFormer.get(user)?.shown;
+      return merges.mayBeGone(user, entry.ended) && !(shown && shown.ended < entry.begun);
+    }
     if (!('device' in entry) || entry.device === null) return false;
     const key = `${entry.user} ${entry.device}`;
     // A sign-in makes it known anew: what counts is a removal that may be later than the last one that was over before.
