@@ -116,7 +116,7 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
       report(`history ${name}`, path);
       report('seed; operations', `${seed}; ${recorder.operations.toLocaleString('en')}`);
       report('entries by kind', [...recorder.counts].map(([kind, count]) => `${kind} ${count}`).join(', '));
-      report('merges', mergesOf(recorder));
+      if (!limits) report('merges', mergesOf(recorder));
       report('pauses of the machine', pausesOf(recorder));
       const { afterEnd, latest, ...others } = checked;
       report('checked after an end or a change', JSON.stringify(afterEnd));
