@@ -123,6 +123,7 @@ export const SLOW = [
   'test/http/http.spec.ts',
   'test/http/json-input.spec.ts',
   'test/http/open-files.spec.ts',
+  'test/linking/kills.spec.ts',
   'test/openapi/openapi-examples.spec.ts',
   'test/openapi/openapi.spec.ts',
   'test/operations/backup.spec.ts',

@@ -23,7 +23,7 @@ const SLICE = 1000;
 const LATE_COMMIT = 60_000_000;
 
 /** Whether an event has address and browser of an administrator or a backend. */
-const BY_OTHERS = `(actor_type = 'service_key' OR actor_type = 'user' AND actor_name <> user_id::text)`;
+const BY_OTHERS = `(actor_type = 'service_key' OR actor_type = 'user' AND actor_name NOT IN (user_id::text, :self))`;
 
 /** What the trail does not hold of a removed user. */
 const NOTHING = { provider_user_id: null, reason: null, changes: null };
@@ -80,12 +80,21 @@ export class AuditStore implements EntitySubscriberInterface {
     await this.dataSource.transaction((manager) => this.write(manager, [facts]));
   }
 
-  /** Returns whether a user has signed in by an identity within some seconds, as far as the trail is kept. */
-  hasSignIn(userId: string, providerUserId: string, seconds: number): Promise<boolean> {
+  /**
+   * Returns whether a user has signed in by an identity within some seconds, as far as the trail is kept.
+   * @param except ids of sessions that do not count
+   */
+  hasSignIn(
+    userId: string,
+    { provider, providerUserId }: { readonly provider: string; readonly providerUserId: string },
+    except: readonly string[],
+    seconds: number,
+  ): Promise<boolean> {
     const events = this.dataSource.manager.createQueryBuilder(StoredAuditEvent, 'event');
-    const signIns = { user_id: userId, event: 'sign_in', provider_user_id: providerUserId };
+    const signIns = { user_id: userId, event: 'sign_in', provider, provider_user_id: providerUserId };
     return events
       .where(signIns)
+      .andWhere('session_id <> ALL (:except)', { except })
       .andWhere('at > now() - make_interval(secs => :seconds)', { seconds })
       .getExists();
   }
@@ -93,9 +102,10 @@ export class AuditStore implements EntitySubscriberInterface {
   /**
    * Clears what the events of a removed user hold about that user beside ids, slice by slice.
    * @param from place in microseconds, as an earlier call returned it; default: all events
+   * @param self the removed user, if the events are of an id that belonged to them
    * @returns place from which later events are to be cleared
    */
-  async forget(manager: EntityManager, userId: string, from = 0): Promise<number> {
+  async forget(manager: EntityManager, userId: string, from = 0, self = userId): Promise<number> {
     const AFTER = `user_id = :userId AND (at, id) > (${timeAt(':place')}, :id::uuid)`;
     let begin: number | undefined;
     for (let last: Place = { place: String(from), id: NO_USER }; ;) {
@@ -113,6 +123,7 @@ export class AuditStore implements EntitySubscriberInterface {
         .createQueryBuilder()
         .update(StoredAuditEvent)
         .set(FORGOTTEN)
+        .setParameter('self', self)
         .where(AFTER, { userId, ...last })
         .andWhere(`(at, id) <= (${timeAt(':endPlace')}, :endId::uuid)`, {
           endPlace: end.place,

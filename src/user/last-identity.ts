@@ -20,6 +20,8 @@ export interface LastIdentity {
   readonly claims?: Claims;
   /** Claims that features have laid over the provider's: a later change of those does not replace them. */
   readonly overlay?: Claims;
+  /** A later sign-in was refused by `allow`: what is here does not hold any more. */
+  readonly isRefused?: true;
 }
 
 /**

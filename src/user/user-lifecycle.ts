@@ -77,6 +77,8 @@ export interface UserLifecycle {
    * @returns sessions of another user that have begun by the identity of this one
    */
   sessionsByIdentity?(userId: string): Promise<readonly SessionIds[]>;
+  /** @returns ids of the sessions of a user that have begun by joined identities, of other providers */
+  joinedSessions?(userId: string): Promise<readonly string[]>;
   /** @returns what the feature says of users, by user */
   describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;
   /**
@@ -169,6 +171,12 @@ export class UserLifecycles implements OnModuleInit {
   async sessionsByIdentity(userId: string): Promise<SessionIds[]> {
     const sessions: SessionIds[] = [];
     for (const one of this.all) sessions.push(...((await one.sessionsByIdentity?.(userId)) ?? []));
+    return sessions;
+  }
+
+  async joinedSessions(userId: string): Promise<string[]> {
+    const sessions: string[] = [];
+    for (const one of this.all) sessions.push(...((await one.joinedSessions?.(userId)) ?? []));
     return sessions;
   }
 

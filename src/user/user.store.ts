@@ -119,8 +119,19 @@ export class UserStore {
     const values = { ...hidden, ...refused, identity } as object;
     const { raw } = await inserting.values(values).orIgnore().returning('user_id').execute();
     if ((raw as unknown[]).length === 0) return false;
-    const names = { ...hidden, username: null, email: null, identity };
-    await replaceWords(manager, [names]); // by which its provider names it
+    await replaceWords(manager, [namesOf({ identity, ...hidden })]);
+    return true;
+  }
+
+  /**
+   * Replaces the names by which the provider of a hidden identity knows it.
+   * @returns whether there is one @public
+   */
+  async renameHidden(manager: EntityManager, hidden: HiddenUser): Promise<boolean> {
+    const { userId, mergedInto, identity } = hidden;
+    const { affected } = await manager.update(User, { userId, mergedInto }, { identity: identity as object });
+    if (affected === 0) return false;
+    await replaceWords(manager, [namesOf(hidden)]);
     return true;
   }
 
@@ -130,6 +141,7 @@ export class UserStore {
     { userId, mergedInto }: Pick<HiddenUser, 'userId' | 'mergedInto'>,
   ): Promise<void> {
     await manager.delete(User, { userId, mergedInto });
+    await deleteRowsOf(manager, userId);
     await manager.delete(UserWord, { userId });
   }
 
@@ -143,13 +155,16 @@ export class UserStore {
    * Returns the identities that are joined to that of a user, each with the user id that it had or would
    * have.
    */
-  findHidden(mergedInto: string): Promise<Pick<User, 'userId' | 'provider' | 'providerUserId'>[]> {
+  findHidden(
+    mergedInto: string,
+    manager: EntityManager = this.users.manager,
+  ): Promise<Pick<User, 'userId' | 'provider' | 'providerUserId'>[]> {
     const select = { userId: true, provider: true, providerUserId: true } as const;
-    return this.users.find({ select, where: { mergedInto }, order: { provider: 'ASC' } });
+    return manager.find(User, { select, where: { mergedInto }, order: { provider: 'ASC' } });
   }
 
-  async formerIds(userId: string): Promise<string[]> {
-    return (await this.findHidden(userId)).map((hidden) => hidden.userId);
+  async formerIds(userId: string, manager?: EntityManager): Promise<string[]> {
+    return (await this.findHidden(userId, manager)).map((hidden) => hidden.userId);
   }
 
   /** Returns what there is of a user; undefined: nothing. */
@@ -160,6 +175,12 @@ export class UserStore {
     const select = { userId: true, removedAt: true } as const;
     const user = await manager.findOne(User, { select, where: { userId } });
     return user ? (user.removedAt ? 'kept out' : 'user') : undefined;
+  }
+
+  /** Notes that `allow` refuses what the provider says of a user now; the next sign-in replaces that. */
+  async noteRefusal(userId: string): Promise<void> {
+    const identity = () => `coalesce(identity, '{}') || '{"isRefused": true}'`;
+    await this.users.update({ userId, removedAt: IsNull() }, { identity });
   }
 
   /** Returns the ids of the users of a provider with an e-mail address. */
@@ -205,12 +226,13 @@ export class UserStore {
       await manager.upsert(VoidClaims, voided, ['userId']);
     }
     const staysRefused = await this.lifecycles.removed(manager, userId);
-    await deleteRowsOf(manager, userId);
+    const ids = [userId, ...(await this.formerIds(userId, manager))];
+    for (const id of ids) await deleteRowsOf(manager, id);
     await manager.update(User, { userId, ...(!staysRefused && { suspendedAt: Not(IsNull()) }) }, REMOVED);
     const { affected } = await manager.delete(User, { userId, removedAt: IsNull() });
     if (affected! > 0) await manager.delete(User, { mergedInto: userId });
     else await manager.update(User, { mergedInto: userId }, REMOVED); // they stay refused as well
-    await manager.delete(UserWord, { userId });
+    await manager.delete(UserWord, { userId: In(ids) });
   }
 
   /** Deletes the id of a removed user who was suspended. @returns whether there is one */
@@ -254,4 +276,9 @@ export class UserStore {
     const byId = new Map(users.map((user) => [user.userId, user]));
     return userIds.map((userId) => byId.get(userId));
   }
+}
+
+/** A directory finds the identity by them. */
+function namesOf(hidden: HiddenUser) {
+  return { ...hidden, username: null, email: null };
 }

@@ -88,8 +88,8 @@ describe('a user who becomes part of another one', () => {
       readonly events: readonly { readonly id: string; readonly user_id: string; readonly event: string }[];
       readonly next_cursor?: string;
     }
-    const pageOf = async (query: object): Promise<Page> => {
-      const search = new URLSearchParams({ user_id: two.own.user_id, ...query });
+    const pageOf = async (more: object): Promise<Page> => {
+      const search = new URLSearchParams({ user_id: two.own.user_id, ...more });
       return (await backend.get(`/audit?${search.toString()}`).expect(200)).body as Page;
     };
     const { events: all } = await pageOf({});
@@ -111,7 +111,7 @@ describe('a user who becomes part of another one', () => {
     const { body } = await backend.get(`/users/${two.own.user_id}/export`).expect(200);
     expect(body).toMatchObject({
       audit_events: all,
-      joined_identities: [{ user_id: two.other.user_id, provider: 'hub', provider_user_id: two.octo }],
+      further_identities: [{ user_id: two.other.user_id, provider: 'hub', provider_user_id: two.octo }],
     });
   });
 

@@ -64,19 +64,13 @@ export function makeAccount(
     async deviceRequests() {
       return (await api<{ device_requests: DeviceRequest[] }>('GET', '/me/device-requests')).device_requests;
     },
-    async decideDeviceRequest(code, approve, number) {
-      const decide = (): Promise<void> =>
-        post(
-          '/me/device-requests/' + encodeURIComponent(code),
-          { approve, number },
-          keeper.get()?.binding,
-          authorizedFetch,
-        );
-      await decide().catch((error: LatchkeyError) => {
-        if (error.code !== 'invalid_dpop_proof') throw error;
-        return decide(); // a step-up has made another session, with another key
-      });
-    },
+    decideDeviceRequest: (code, approve, number) =>
+      post(
+        '/me/device-requests/' + encodeURIComponent(code),
+        { approve, number },
+        () => keeper.get()?.binding,
+        authorizedFetch,
+      ),
   };
 }
 

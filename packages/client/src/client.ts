@@ -1,10 +1,10 @@
-import type { Account } from './account.js';
 import { adviseOnArrival, adviseOnCallback, adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
 import type { Channel } from './channel/channel-events.js';
 import { makeConnection, ownSockets } from './channel/connect.js';
 import { makeEvents } from './channel/events.js';
 import { claim } from './components/claim.js';
 import { LatchkeyError, orNetworkError, rejecting } from './latchkey-error.js';
+import type { Identity } from './identity.js';
 import type { Latchkey } from './latchkey.js';
 import type { ClientOptions, DevicesOptions, StepUpOptions, UserOptions } from './options.js';
 import { bearerFetch } from './service/bearer-fetch.js';
@@ -29,6 +29,22 @@ import { keepTokens } from './tokens/tokens.js';
 
 /** Seconds after the start at which a missing profile is loaded: the page's own requests come first. */
 const PROFILE_DELAY = 1;
+
+/** Makes functions of a file that the first call loads. */
+const inFile = <Loaded extends object, Name extends keyof Loaded & string>(
+  load: () => Promise<Loaded>,
+  ...names: Name[]
+): Pick<Loaded, Name> => {
+  let loading: Promise<Loaded> | undefined;
+  const functionOf =
+    (name: Name) =>
+    async (...parameters: unknown[]): Promise<unknown> => {
+      loading ??= load();
+      loading.catch(() => (loading = undefined)); // the next call tries again
+      return ((await orNetworkError(loading))[name] as (...all: unknown[]) => unknown)(...parameters);
+    };
+  return Object.fromEntries(names.map((name) => [name, functionOf(name)])) as Pick<Loaded, Name>;
+};
 
 /**
  * Creates the client of a service. It shows nothing until it is used. Call it once, in a module; the
@@ -107,27 +123,37 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const connection = makeConnection(options.loadSocketIo ?? ownSockets, (openChannel, io, { offset, id }) =>
     openChannel([[after, backoff, onWake], makeEvents()], url, io, offset, id, refresher, endSession),
   );
-  let account: Promise<Account> | undefined;
-  const loadAccount = (): Promise<Account> => {
-    account ??= import('./account.js').then(({ makeAccount }) =>
-      makeAccount(LatchkeyError, api, keeper, refresher, connection.isConnected, post, authorizedFetch),
-    );
-    account.catch(() => (account = undefined)); // the next call tries again
-    return orNetworkError(account);
-  };
-  const inAccount =
-    <Parameters extends unknown[], Result>(
-      find: (loaded: Account) => (...parameters: Parameters) => Promise<Result>,
-    ) =>
-    async (...parameters: Parameters): Promise<Result> =>
-      find(await loadAccount())(...parameters);
-  const me = inAccount((loaded) => loaded.me);
+  const account = inFile(
+    () =>
+      import('./account.js').then(({ makeAccount }) =>
+        makeAccount(LatchkeyError, api, keeper, refresher, connection.isConnected, post, authorizedFetch),
+      ),
+    'me',
+    'devices',
+    'renameDevice',
+    'refusedPrograms',
+    'allowProgram',
+    'deviceRequests',
+    'decideDeviceRequest',
+  );
+  const { complete, ...linking } = inFile(
+    () =>
+      import('./linking.js').then(({ makeLinking }) =>
+        makeLinking(LatchkeyError, api, keeper, post, authorizedFetch, signingIn.start, options),
+      ),
+    'identities',
+    'link',
+    'unlink',
+    'mergeUser',
+    'complete',
+  );
   /** Loads a missing profile in the background. After a failure, the next page that is loaded tries again. */
   const loadProfile = (): void => {
     const saved = keeper.get();
-    if (saved && !saved.profile) me().catch(() => undefined);
+    if (saved && !saved.profile) account.me().catch(() => undefined);
   };
 
+  let linked: Promise<Identity> | undefined;
   let idleEndsAt: string | null = null;
   let watching: Promise<() => void> | undefined;
   /** Watches the user only if idle time applies. Without the file, e.g. with no network, the session ends as if nobody acted. */
@@ -185,7 +211,11 @@ export function createClient<Events extends object = any>(options: ClientOptions
       },
       listening,
     );
-    signingIn.resume();
+    const answer = signingIn.resume();
+    if (answer) {
+      linked = complete(answer);
+      linked.catch(() => undefined); // also without a listener
+    }
     // Not on the callback page. Later, so that the application adds its listeners first.
     if (!keeper.get() && !new URLSearchParams(location.search).has('state'))
       queueMicrotask(signingIn.prepare);
@@ -227,7 +257,9 @@ export function createClient<Events extends object = any>(options: ClientOptions
     await signingIn.start(signInOptions);
     return keeper.session()!;
   });
-  const show = (name: 'showDevices' | 'showUser' | 'showIdleNotice' | 'showDeviceRequests') =>
+  const show = (
+    name: 'showDevices' | 'showUser' | 'showIdleNotice' | 'showDeviceRequests' | 'showIdentities',
+  ) =>
     inPage(async (...parameters: [Element, (DevicesOptions & UserOptions)?]) => {
       const claimed = claim(parameters[0]);
       const components = await orNetworkError(import('./components/components.js'));
@@ -277,14 +309,13 @@ export function createClient<Events extends object = any>(options: ClientOptions
       return (await connection.connect(position)) as Channel<Events>;
     }),
     signOut: rejecting(makeSignOut(leave, page)),
-    me,
-    devices: inAccount((loaded) => loaded.devices),
-    renameDevice: inAccount((loaded) => loaded.renameDevice),
+    ...account,
     removeDevice: (id) => leave('DELETE', `/devices/${id}`, id === keeper.get()?.device_id),
-    refusedPrograms: inAccount((loaded) => loaded.refusedPrograms),
-    allowProgram: inAccount((loaded) => loaded.allowProgram),
-    deviceRequests: inAccount((loaded) => loaded.deviceRequests),
-    decideDeviceRequest: inAccount((loaded) => loaded.decideDeviceRequest),
+    ...linking,
+    get linked() {
+      return linked;
+    },
+    showIdentities: show('showIdentities'),
     close() {
       refresher.stop();
       cancelProfile?.();

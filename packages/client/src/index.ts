@@ -14,6 +14,7 @@ export type {
   SocketIo,
 } from './channel/channel-events.js';
 export { createClient } from './client.js';
+export type { Identities, Identity, OtherIdentity } from './identity.js';
 export type {
   Agent,
   ConnectOptions,
@@ -30,6 +31,7 @@ export type {
   ClientOptions,
   DeviceRequestsOptions,
   DevicesOptions,
+  IdentitiesOptions,
   IdleNoticeOptions,
   Provider,
   ProviderButtonsOptions,

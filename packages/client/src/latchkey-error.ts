@@ -1,3 +1,5 @@
+import type { OtherIdentity } from './identity.js';
+
 /**
  * Code of an error: the service's own, such as `invalid_grant` or `server_error`, or one of the client:
  * - `access_denied`: with status 403 the account may not sign in here, which the dialog has said; without a status the user declined
@@ -27,6 +29,14 @@ export type ErrorCode =
   | 'unexpected_answer'
   | (string & {});
 
+/** Body of the service's errors. */
+export interface ErrorBody {
+  readonly error?: string;
+  readonly error_description?: string;
+  readonly identity?: OtherIdentity;
+  readonly merge_token?: string;
+}
+
 /** Messages of the client's own codes, without those that files loaded later throw. */
 const SENTENCES: Readonly<Record<string, string>> = {
   cancelled: 'The user closed the dialog.',
@@ -48,6 +58,10 @@ const SENTENCES: Readonly<Record<string, string>> = {
  */
 export class LatchkeyError extends Error {
   override readonly name = 'LatchkeyError';
+  /** The account, with the code `identity_in_use`, if its user could become part of this one. */
+  readonly identity: OtherIdentity | undefined;
+  /** For `mergeUser()`, with the code `identity_in_use`; secret, for ten minutes. */
+  readonly mergeToken: string | undefined;
 
   constructor(
     readonly code: ErrorCode,
@@ -56,8 +70,11 @@ export class LatchkeyError extends Error {
     readonly status?: number,
     /** Seconds to wait before the next attempt (`Retry-After`). */
     readonly retryAfter?: number,
+    body?: ErrorBody,
   ) {
     super(message);
+    this.identity = body?.identity;
+    this.mergeToken = body?.merge_token;
   }
 }
 

@@ -1,7 +1,9 @@
 import type { Channel } from './channel/channel-events.js';
+import type { Identities, Identity } from './identity.js';
 import type {
   DeviceRequestsOptions,
   DevicesOptions,
+  IdentitiesOptions,
   IdleNoticeOptions,
   Provider,
   ProviderButtonsOptions,
@@ -331,6 +333,45 @@ export interface Latchkey<Events extends object = any> {
    * await latchkey.decideDeviceRequest('BDFH-JLNP', true);
    */
   readonly decideDeviceRequest: (code: string, approve: boolean, number?: string) => Promise<void>;
+
+  /** Lists the accounts by which the user may sign in: their own, then accounts of other providers. The channel's event `identities.changed` reports a change. */
+  readonly identities: () => Promise<Identities>;
+  /**
+   * Lets the user join an account of another provider to their own, which the provider's setting `links` has to allow. Shows the
+   * provider's page as `signIn()` does: call it from a click. With mode `redirect`, `linked` has the outcome when the page is loaded again.
+   * If the service wants a newer sign-in, the dialog asks for it first.
+   * @throws LatchkeyError `identity_in_use` if the account has signed in as another user: with `identity` and `mergeToken`, if that user
+   *   could become part of this one; `cancelled` if the user closes the dialog; `access_denied`
+   *
+   * @example
+   * button.onclick = () => latchkey.link('github').then(show, (error) => error.mergeToken && ask(error));
+   */
+  readonly link: (provider: string) => Promise<Identity>;
+  /** Outcome of the `link()` for which the browser left this page; undefined if there was none. */
+  readonly linked: Promise<Identity> | undefined;
+  /**
+   * Parts an account of a provider from the user's own. Its sessions end.
+   * @throws LatchkeyError `not_found`; `access_denied` for the user's own account
+   */
+  readonly unlink: (provider: string) => Promise<void>;
+  /**
+   * Makes another user part of this one, for good: their sessions end, and your application has to move their data. Ask before.
+   * @param mergeToken of an error `identity_in_use`
+   * @returns id of the former user
+   * @throws LatchkeyError `invalid_grant` if the token has expired; `access_denied` if that user may not be merged
+   */
+  readonly mergeUser: (mergeToken: string) => Promise<string>;
+
+  /**
+   * Shows the accounts by which the user may sign in, with buttons to connect and disconnect, in an element, in place of its content. In
+   * the client's language; the CSS custom properties of the dialog style it. Empty while no user is signed in.
+   * @returns a function that removes it
+   * @throws LatchkeyError `network` if its code cannot be loaded; `no_browser` without a page
+   *
+   * @example
+   * latchkey.showIdentities(document.querySelector('#identities'));
+   */
+  readonly showIdentities: (place: Element, options?: IdentitiesOptions) => Promise<() => void>;
 
   /** Stops timers, listeners and the channel. The session stays stored. */
   readonly close: () => void;

@@ -77,6 +77,12 @@ export interface DeviceRequestsOptions {
   readonly onError?: ((error: LatchkeyError) => void) | undefined;
 }
 
+/** Options of the accounts by which the user may sign in. */
+export interface IdentitiesOptions {
+  /** Gets the error of the list or of an action, which the component has shown. */
+  readonly onError?: ((error: LatchkeyError) => void) | undefined;
+}
+
 /** Options of the notice before a session ends since nobody acts. */
 export interface IdleNoticeOptions {
   /** Gets the error of `stay()` or `signOut()`. */

@@ -60,11 +60,11 @@ export class AuditSearch {
    * it has the events of the users who became part of this one.
    */
   async find(query: AuditDto): Promise<AuditEvents> {
-    const { user_id } = query;
+    const { user_id, ...others } = query;
     const limit = Number(query.limit ?? 50);
     const parts = [await this.findNewest(query, limit)];
     for (const id of user_id === undefined ? [] : await this.former.formerIds(user_id))
-      parts.push(await this.findNewest({ ...query, user_id: id }, limit));
+      parts.push(await this.findNewest({ ...others, user_id: id }, limit));
     // Beyond it, one of the walks may not have seen all.
     const [end] = parts.flatMap((part) => part.end ?? []).toSorted(newestFirst);
     const found = parts

@@ -3,6 +3,7 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { allowFacts, checkAllow } from '../../provider/identity/allow.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
+import { UserStore } from '../../user/user.store.js';
 import { type Candidate, type Checked, SignInStep } from '../extensions/sign-in-steps.js';
 
 declare module '../../provider/identity/identity.js' {
@@ -19,6 +20,7 @@ export class AllowCheck implements SignInStep {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly signOuts: SignOutService,
+    private readonly users: UserStore,
   ) {}
 
   /** Ends the other sessions of a user who is not allowed any more. */
@@ -27,6 +29,7 @@ export class AllowCheck implements SignInStep {
     if (reason === undefined) return;
     const bySystem = { ...origin, actor: { type: 'system', name: 'allow' } } as const;
     const all = { userId, sessionId: null, deviceId: null };
+    await this.users.noteRefusal(userId);
     await this.signOuts.signOut('all', all, bySystem, { cause: 'not_allowed' });
     throw refusal(reason);
   }

@@ -36,6 +36,9 @@ export class UserRemoval {
    */
   async remove(userId: string, origin: Origin): Promise<boolean> {
     const forgotten = await this.audit.forget(this.dataSource.manager, userId);
+    for (const formerId of await this.users.formerIds(userId)) {
+      await this.audit.forget(this.dataSource.manager, formerId, 0, userId);
+    }
     await this.removeMost(userId);
     return this.history.transactionOf(userId, async ({ manager }) => {
       const provider = await lockUser(manager, userId, 'removal');

@@ -5,6 +5,8 @@ import { Clock } from '../../platform/database/clock.js';
 import { hashIfNamed } from '../../token/sessions/recent-ends.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { SessionStore } from '../../token/sessions/session.store.js';
+import { claimsOfProvider } from '../../user/last-identity.js';
+import { UserStore } from '../../user/user.store.js';
 import { DatabaseBusy } from '../../platform/database/limits.js';
 import { OAuthError } from '../../platform/errors/oauth-error.js';
 import { CheckStore } from './check.store.js';
@@ -35,6 +37,7 @@ export class RecheckSignIns implements SignInStep {
     private readonly tokens: ProviderTokens,
     private readonly recheck: Recheck,
     private readonly sessions: SessionStore,
+    private readonly users: UserStore,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -45,7 +48,7 @@ export class RecheckSignIns implements SignInStep {
    */
   async check({ provider, identity, userId }: Candidate): Promise<IdentityChanges | undefined> {
     const { recheck } = this.providers.get(provider).settings;
-    if (recheck && identity.facts.isJoined) return this.ask(provider, userId, recheck);
+    if (recheck && identity.facts.isJoined) return this.ask({ provider, identity, userId }, recheck);
     if (!recheck || identity.refreshToken !== null || (await this.store.has(userId))) return undefined;
     if (!this.warned.has(provider)) {
       this.warned.add(provider);
@@ -57,10 +60,13 @@ export class RecheckSignIns implements SignInStep {
     return { sessionExpiry: Math.min(identity.sessionExpiry ?? end, end) };
   }
 
-  async after({ provider, identity, session }: SignedIn): Promise<void> {
+  async after({ provider, identity, session, joined }: SignedIn): Promise<void> {
+    const { userId, sessionId } = session;
+    const other = joined && this.providers.get(joined.provider).settings.recheck;
+    // Nobody asks the provider of a joined identity again.
+    if (other) await this.sessions.limit(userId, new Date(this.graceEnd(other.grace)), sessionId);
     const { recheck } = this.providers.get(provider).settings;
     if (!recheck) return;
-    const { userId, sessionId } = session;
     const life = { interval: recheck.interval, ttl: this.settings.refreshTokenTtl };
     if (identity.refreshToken !== null) {
       const refreshToken = this.tokens.encrypt(identity.refreshToken, userId);
@@ -73,8 +79,14 @@ export class RecheckSignIns implements SignInStep {
     await this.sessions.limit(userId, new Date(this.graceEnd(recheck.grace)), sessionId);
   }
 
-  /** @throws OAuthError `access_denied`; `server_error` if the provider does not answer */
-  private async ask(provider: string, userId: string, settings: RecheckSettings): Promise<IdentityChanges> {
+  /**
+   * @returns the claims and the expiry of the answer, which replaces what the last sign-in knew
+   * @throws OAuthError `access_denied`; `server_error` if the provider does not answer
+   */
+  private async ask(
+    { provider, identity, userId }: Omit<Candidate, 'origin'>,
+    settings: RecheckSettings,
+  ): Promise<IdentityChanges> {
     const row = await this.store.leaseNow(userId);
     if (!row && (await this.store.has(userId))) throw new DatabaseBusy('the provider is being asked');
     const outcome = row && (await this.recheck.run(row, this.providers.get(provider), settings));
@@ -83,7 +95,14 @@ export class RecheckSignIns implements SignInStep {
         reason: outcome.reason,
       });
     }
-    if (outcome?.isAllowed) return { facts: { isRechecked: true } };
+    const user = outcome?.isAllowed && (await this.users.find(userId));
+    if (user) {
+      const claims = claimsOfProvider(user);
+      const expiry = Math.min(identity.sessionExpiry ?? Infinity, outcome.sessionExpiry ?? Infinity);
+      const sessionExpiry = Number.isFinite(expiry) ? expiry : null;
+      const facts = { isRechecked: true } as const;
+      return { claims, proof: { ...identity.proof, claims }, sessionExpiry, facts };
+    }
     const reason = row ? 'recheck' : 'recheck: no token of the provider';
     throw new OAuthError('access_denied', 'sign in by your own identity first', { reason });
   }

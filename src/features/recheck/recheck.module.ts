@@ -4,6 +4,7 @@ import { ChannelModule } from '../../channel/channel.module.js';
 import { DeviceModule } from '../../device/device.module.js';
 import { ProviderModule } from '../../provider/provider.module.js';
 import { TokenModule } from '../../token/token.module.js';
+import { UserModule } from '../../user/user.module.js';
 import { CheckStore } from './check.store.js';
 import { ProviderTokens } from './provider-tokens.js';
 import { Recheck } from './recheck.js';
@@ -12,7 +13,7 @@ import { Rechecks } from './rechecks.js';
 
 /** Asks providers again while sessions are in use (docs/guides/recheck.md). */
 @Module({
-  imports: [AuthModule, ChannelModule, DeviceModule, ProviderModule, TokenModule],
+  imports: [AuthModule, ChannelModule, DeviceModule, ProviderModule, TokenModule, UserModule],
   providers: [CheckStore, ProviderTokens, Recheck, Rechecks, RecheckSignIns],
 })
 export class RecheckModule {}

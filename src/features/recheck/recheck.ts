@@ -20,7 +20,7 @@ import { ProviderTokens } from './provider-tokens.js';
 
 /** What a call has shown; `reason`: why there was no good answer, for the log. */
 export type Outcome =
-  | { readonly answered: true; readonly isAllowed: boolean }
+  | { readonly answered: true; readonly isAllowed: boolean; readonly sessionExpiry?: number | null }
   | { readonly answered: false; readonly reason: string };
 
 /** Attempts to store a new refresh token, a second apart: the lease is longer. */
@@ -107,7 +107,7 @@ export class Recheck {
     }
     await this.endNoLater(row, identity.sessionExpiry);
     await this.store.succeeded(row, startedAt, interval);
-    return { answered: true, isAllowed: true };
+    return { answered: true, isAllowed: true, sessionExpiry: identity.sessionExpiry };
   }
 
   /** Tries again later; the sessions end if the provider has not answered for `recheck_grace`. */

@@ -4,7 +4,7 @@ import { validateProof, type ProvenCall } from './dpop-proofs.js';
 
 const HTU = 'https://id.example/oauth2/token';
 const NOW = 1_800_000_000;
-const CALL: ProvenCall = { isHtu: (address) => address === HTU, now: NOW * 1000 };
+const CALL: ProvenCall = { method: 'POST', isHtu: (address) => address === HTU, now: NOW * 1000 };
 
 const key = new ClientKey();
 const proof = (parts: ProofParts = {}): string =>
@@ -161,6 +161,15 @@ describe('proofs of possession (RFC 9449 §4.3)', () => {
     ['htu of another call', { claims: { htu: 'https://id.example/oauth2/refresh' } }],
   ])('%s: of another call', async (_name, parts) => {
     expect(await validateProof(proof(parts), CALL)).toBe('call');
+  });
+
+  it('htm DELETE: of a call by this method alone', async () => {
+    const ofDelete = proof({ claims: { htm: 'DELETE' } });
+    expect(await validateProof(ofDelete, { ...CALL, method: 'DELETE' })).toMatchObject({
+      jkt: key.thumbprint,
+    });
+    expect(await validateProof(ofDelete, CALL)).toBe('call');
+    expect(await validateProof(proof(), { ...CALL, method: 'DELETE' })).toBe('call');
   });
 
   it.each([NOW - 60.001, NOW + 60.001, NOW * 1000, -NOW])('iat %d: not of the present time', async (iat) =>

@@ -10,6 +10,8 @@ export interface DpopCall {
   /** `DPoP` header. */
   readonly header: string | undefined;
   readonly path: `/${string}`;
+  /** Default `POST`. */
+  readonly method?: 'DELETE';
 }
 
 const DESCRIPTIONS: Readonly<Record<ProofError, string>> = {
@@ -54,11 +56,11 @@ export class DpopProofs {
    * @returns undefined if the request has no `DPoP` header
    * @throws OAuthError `invalid_dpop_proof`
    */
-  async validate({ header, path }: DpopCall): Promise<DpopProof | undefined> {
+  async validate({ header, path, method }: DpopCall): Promise<DpopProof | undefined> {
     if (header === undefined) return undefined;
     const { publicUrl, production } = this.settings;
     const isHtu = sameEndpoint(publicUrl + path, { loopback: !production });
-    const result = await validateProof(header, { isHtu, now: this.clock.now() });
+    const result = await validateProof(header, { method: method ?? 'POST', isHtu, now: this.clock.now() });
     if (typeof result === 'string') throw new OAuthError('invalid_dpop_proof', DESCRIPTIONS[result]);
     return result;
   }
@@ -90,6 +92,8 @@ export interface DpopProof {
 }
 
 export interface ProvenCall {
+  /** Of the request. */
+  readonly method: string;
   /** Compares an address with that of the request, without query and fragment (RFC 9449 §4.3, 9). */
   readonly isHtu: (address: string) => boolean;
   /** Milliseconds since the epoch, by the database's clock. */
@@ -114,7 +118,7 @@ const SIGNATURE_BYTES = 64; // r and s (RFC 7518 §3.4)
 const verifyInPool = promisify(verify);
 
 /**
- * Validates the `DPoP` header of a POST (RFC 9449 §4.3), without `ath` and `nonce`. The database detects
+ * Validates the `DPoP` header of a request (RFC 9449 §4.3), without `ath` and `nonce`. The database detects
  * replays.
  * @param header Node.js joins repeated headers with a comma, which makes them malformed
  */
@@ -129,7 +133,7 @@ export async function validateProof(header: string, call: ProvenCall): Promise<D
   if (!isId(jti) || typeof htm !== 'string' || typeof htu !== 'string' || !Number.isFinite(iat)) {
     return 'malformed';
   }
-  if (htm !== 'POST' || !call.isHtu(htu)) return 'call';
+  if (htm !== call.method || !call.isHtu(htu)) return 'call';
   if (Math.abs((iat as number) * 1000 - call.now) > WINDOW_MS) return 'time';
   const signed = Buffer.from(header.slice(0, header.lastIndexOf('.')));
   if (!(await isSignedBy(key, signed, tail))) return 'forged';

@@ -72,13 +72,22 @@ export async function usersAtProvider(
   return { userIds: users.map(({ userId }) => userId), names: { session, subjects } };
 }
 
-/** Returns the names of a user at the provider, by the user's sessions; MOST_USERS at most. @public */
-export async function subjectsOfSessions(manager: EntityManager, userId: string): Promise<Buffer[]> {
+/**
+ * Returns the names of a user at the provider, by the user's sessions; MOST_USERS at most.
+ * @param except ids of sessions that have begun at other providers
+ * @public
+ */
+export async function subjectsOfSessions(
+  manager: EntityManager,
+  userId: string,
+  except: readonly string[],
+): Promise<Buffer[]> {
   const rows = await manager
     .createQueryBuilder(Session, 'session')
     .select('session.providerSubject', 'subject')
     .distinct()
     .where('user_id = :userId AND provider_subject IS NOT NULL', { userId })
+    .andWhere('session_id <> ALL (:except)', { except })
     .limit(MOST_USERS)
     .getRawMany<{ subject: Buffer }>();
   return rows.map(({ subject }) => subject);
@@ -229,7 +238,7 @@ export class SessionStore {
     const sessions = this.dataSource.manager.createQueryBuilder(Session, 'session').where({ userId });
     return sessions
       .andWhere('session_id <> ALL (:except)', { except })
-      .andWhere('created_at > now() - make_interval(secs => :seconds)', { seconds })
+      .andWhere('coalesce(begun_at, created_at) > now() - make_interval(secs => :seconds)', { seconds })
       .getExists();
   }
 

@@ -1,5 +1,11 @@
 import type { Device, Latchkey, RefusedProgram } from '../latchkey.js';
-import type { DeviceRequestsOptions, DevicesOptions, IdleNoticeOptions, UserOptions } from '../options.js';
+import type {
+  DeviceRequestsOptions,
+  DevicesOptions,
+  IdentitiesOptions,
+  IdleNoticeOptions,
+  UserOptions,
+} from '../options.js';
 import english from '../texts/account/account-en.js';
 import type { AccountTexts } from '../texts/account/account-texts.js';
 import type { Texts } from '../texts/texts.js';
@@ -36,6 +42,13 @@ export const showIdleNotice = (...parts: [...Parts, options?: IdleNoticeOptions]
 export const showDeviceRequests = (
   ...parts: [...Parts, options?: DeviceRequestsOptions]
 ): Promise<() => void> => show(import('./device-requests.js'), ...parts);
+
+/** Implements `showIdentities`. */
+export const showIdentities = (...parts: [...Parts, options?: IdentitiesOptions]): Promise<() => void> =>
+  show<IdentitiesOptions>(
+    import('./identities/identities.js').then(({ inLanguage }) => inLanguage(parts[2].language)),
+    ...parts,
+  );
 
 /** Separate files: each user loads at most one. */
 const LANGUAGES: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {

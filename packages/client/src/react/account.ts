@@ -1,6 +1,6 @@
 import { useEffect, useState, type ReactElement } from 'react';
 import type { User } from '../latchkey.js';
-import type { DeviceRequestsOptions, DevicesOptions, UserOptions } from '../options.js';
+import type { DeviceRequestsOptions, DevicesOptions, IdentitiesOptions, UserOptions } from '../options.js';
 import { useLatchkey } from './provider.js';
 import { useSession } from './session.js';
 import { useShown } from './shown.js';
@@ -49,6 +49,24 @@ export interface DeviceRequestsProps extends DeviceRequestsOptions {
 export function DeviceRequests({ className, onError }: DeviceRequestsProps): ReactElement {
   useChannel('device.requested', nothing); // a listener keeps the channel open
   return useShown('showDeviceRequests', className, { onError });
+}
+
+/** The properties of `<Identities>`: `onError`, and the class of the element around it. */
+export interface IdentitiesProps extends IdentitiesOptions {
+  className?: string | undefined;
+}
+
+/**
+ * The accounts by which the user may sign in, with buttons to connect those of other providers, and to disconnect. Empty while no user is
+ * signed in.
+ *
+ * @example
+ * <h2>Your accounts</h2>
+ * <Identities />
+ */
+export function Identities({ className, onError }: IdentitiesProps): ReactElement {
+  useChannel('identities.changed', nothing); // a listener keeps the channel open
+  return useShown('showIdentities', className, { onError });
 }
 
 /**

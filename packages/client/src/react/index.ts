@@ -4,10 +4,12 @@ export type * from './register.js';
 export {
   DeviceRequests,
   Devices,
+  Identities,
   UserButton,
   useUser,
   type DeviceRequestsProps,
   type DevicesProps,
+  type IdentitiesProps,
   type UserButtonProps,
 } from './account.js';
 export { IdleNotice } from './idle-notice.js';

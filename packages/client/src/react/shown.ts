@@ -1,17 +1,17 @@
 import { createElement, useEffect, useRef, type ReactElement } from 'react';
 import type { LatchkeyError } from '../latchkey-error.js';
-import type { DevicesOptions, UserOptions } from '../options.js';
+import type { DevicesOptions, IdentitiesOptions, UserOptions } from '../options.js';
 import { useLatchkey } from './provider.js';
 
 /** Returns an element in which the client shows something, with the latest options. */
 export function useShown(
-  name: 'showDevices' | 'showUser' | 'showIdleNotice' | 'showDeviceRequests',
+  name: 'showDevices' | 'showUser' | 'showIdleNotice' | 'showDeviceRequests' | 'showIdentities',
   className: string | undefined,
-  options: DevicesOptions & UserOptions,
+  options: DevicesOptions & UserOptions & IdentitiesOptions,
 ): ReactElement {
   const client = useLatchkey();
   const place = useRef<HTMLDivElement>(null);
-  const newest = useRef<DevicesOptions & UserOptions>({}); // is read at each use
+  const newest = useRef<DevicesOptions & UserOptions & IdentitiesOptions>({}); // is read at each use
   useEffect(() => {
     Object.assign(newest.current, options);
   });

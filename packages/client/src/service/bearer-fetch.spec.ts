@@ -260,7 +260,8 @@ describe('an API that asks for a newer sign-in', () => {
     start = async (options, isRequested) => {
       requested.push({ ...options, isRequested });
       await new Promise((resolve) => setTimeout(resolve, 20));
-      return outcome();
+      await outcome();
+      return undefined;
     };
     fetch = fetchOf(opened.keeper, opened.refresher, start);
     answer = ({ url, headers }) => {

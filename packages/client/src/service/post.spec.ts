@@ -39,7 +39,7 @@ beforeEach(() => {
 afterEach(() => jest.restoreAllMocks());
 
 const refresh = (binding?: typeof BINDING): Promise<unknown> =>
-  post('/oauth2/refresh', { refresh_token: 'lkr_1' }, binding);
+  post('/oauth2/refresh', { refresh_token: 'lkr_1' }, () => binding);
 
 it('proves possession as RFC 9449 §4.2 says, by the name that the service has for itself', async () => {
   await refresh(BINDING);

@@ -2,19 +2,21 @@
 const ES256 = { name: 'ECDSA', hash: 'SHA-256' };
 
 /**
- * Makes a proof of possession for a POST request (RFC 9449 §4.2).
+ * Makes a proof of possession for a request (RFC 9449 §4.2).
+ * @param htm method of the request
  * @param htu address of the request, under the service's own name
  * @param now seconds since the epoch, by the service's clock
  */
 export async function makeProof(
   { privateKey, publicKey }: CryptoKeyPair,
+  htm: string,
   htu: string,
   now: number,
 ): Promise<string> {
   const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', publicKey);
   const parts = [
     { typ: 'dpop+jwt', alg: 'ES256', jwk: { kty, crv, x, y } },
-    { jti: crypto.randomUUID(), htm: 'POST', htu, iat: Math.floor(now) },
+    { jti: crypto.randomUUID(), htm, htu, iat: Math.floor(now) },
   ];
   const text = parts.map((part) => base64url(new TextEncoder().encode(JSON.stringify(part)))).join('.');
   const signature = await crypto.subtle.sign(ES256, privateKey, new TextEncoder().encode(text));

@@ -1,4 +1,4 @@
-import { LatchkeyError, noAnswer } from '../latchkey-error.js';
+import { LatchkeyError, noAnswer, type ErrorBody } from '../latchkey-error.js';
 import type { ServiceCall } from '../session.js';
 import { after } from './timer.js';
 
@@ -66,7 +66,7 @@ async function read<Answer>(response: Response): Promise<Answer> {
   const { status, ok, headers } = response;
   const text = await response.text();
   if (status === 204) return undefined as Answer;
-  let body: { error?: string; error_description?: string } | undefined;
+  let body: ErrorBody | undefined;
   try {
     body = JSON.parse(text) as typeof body;
   } catch {
@@ -78,6 +78,7 @@ async function read<Answer>(response: Response): Promise<Answer> {
     body?.error_description,
     status,
     readRetryAfter(headers.get('Retry-After')),
+    body,
   );
 }
 

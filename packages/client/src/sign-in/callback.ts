@@ -12,12 +12,20 @@ export type CallbackQuery = {
   at?: readonly string[];
 };
 
+/** The proof of another account of the user, which the service has begun: in place of a sign-in. */
+interface BegunLink {
+  readonly url: string;
+  readonly state: string;
+  readonly redirectUri: string;
+}
+
 /** Options of a sign-in. */
 export interface RequestedSignIn extends SignInOptions {
   /** Id of the only user that may sign in. */
   readonly user?: string;
   /** If the user has chosen the provider: the options before, for another choice. */
   readonly before?: SignInOptions;
+  readonly link?: BegunLink;
 }
 
 /** A sign-in that this tab has begun. */

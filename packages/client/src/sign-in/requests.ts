@@ -59,7 +59,9 @@ export function makeRequests(
     authorize: async (
       options: RequestedSignIn,
     ): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
-      const { provider = '', email, loginHint = email, prompt, maxAge, acrValues, params } = options;
+      const { provider = '', email, loginHint = email, prompt, maxAge, acrValues, params, link } = options;
+      const returnTo = location.href;
+      if (link) return { url: link.url, sent: { ...link, verifier: '', options, returnTo } };
       const absolute = new URL(redirectUri.replace('{provider}', provider), document.baseURI).href;
       const { verifier, challenge } = await makePkce();
       const query = new URLSearchParams();
@@ -83,24 +85,29 @@ export function makeRequests(
       if (!/^https?:/.test(url) || !state) throw new Failure('unexpected_answer');
       return {
         url,
-        sent: { state, verifier, redirectUri: absolute, issuer, options, returnTo: location.href },
+        sent: { state, verifier, redirectUri: absolute, issuer, options, returnTo },
       };
     },
     /**
      * Steps 4 and 5 of spec §1: exchanges the code, and stores the tokens. The session is bound to a key, which is stored first,
-     * unless the browser cannot keep keys or the service does not support proofs. A session that is replaced ends.
+     * unless the browser cannot keep keys or the service does not support proofs. A session that is replaced ends. The code of another
+     * account is not for here.
      * @throws LatchkeyError the service's error; `other_user` if only one user may sign in
      */
     exchange: async ({ code, state, iss, at }: CallbackQuery, sent: PendingSignIn): Promise<void> => {
       const { verifier: code_verifier, issuer } = sent;
       const redirect_uri = arrivalOf(sent.redirectUri, at, advise);
+      if (sent.options.link) {
+        if (redirect_uri === sent.redirectUri) return;
+        throw new Failure('invalid_state'); // the service cannot compare it (RFC 9700 §4.4)
+      }
       const device_id = deviceId(store);
       const key = issuer && (await makeKey(keys, clock));
-      const bound = issuer && key ? { binding: { issuer, key } } : {};
+      const bound: Pick<Tokens, 'binding'> = issuer && key ? { binding: { issuer, key } } : {};
       const body = { code, state, iss, device_id, redirect_uri, code_verifier, device_name };
       const run = async (): Promise<void> => {
         const received_at = Date.now();
-        const tokens = await post<Tokens>('/oauth2/token', body, bound.binding);
+        const tokens = await post<Tokens>('/oauth2/token', body, () => bound.binding);
         const { provider, user } = sent.options;
         const own = { device_id, provider, received_at, signed_in_at: received_at };
         const current = user && (await loadStepUp()).replace(Failure, report, user, tokens, keeper.reload());

@@ -21,10 +21,10 @@ import type { SignInRequests } from './requests.js';
 /** Seconds for which another window may send its callback: the life of a state (`STATE_TTL`). */
 const STATE_LIFE = 600;
 
-/** A promise that the callers of `start` share. */
+/** A promise that the callers of `start` share: of the callback. */
 interface Outcome {
-  readonly promise: Promise<void>;
-  readonly settle: (error?: Error) => void;
+  readonly promise: Promise<CallbackQuery | undefined>;
+  readonly settle: (error?: Error, query?: CallbackQuery) => void;
 }
 
 export type SignIn = ReturnType<typeof makeSignIn>;
@@ -36,7 +36,7 @@ export function makeSignIn(
   loadRequests: () => Promise<SignInRequests>,
   { begun, arrived, line }: SignInMemory,
   texts: Texts,
-  progress: (step: SignInStep) => void,
+  onProgress: (step: SignInStep) => void,
   report: Report,
 ) {
   /** Undefined while no sign-in is in progress. */
@@ -55,7 +55,11 @@ export function makeSignIn(
   let mode = defaults.mode;
   let dialog: SignInDialog | undefined;
 
-  const expect = (): Promise<void> => (outcome ??= makeOutcome()).promise;
+  const expect = (): Outcome['promise'] => (outcome ??= makeOutcome()).promise;
+
+  const progress = (step: SignInStep): void => {
+    if (!options.link) onProgress(step);
+  };
 
   /** The dialog is a separate file, which most pages do not need. @throws LatchkeyError `network` */
   const load = async (): Promise<SignInDialog> => {
@@ -80,13 +84,13 @@ export function makeSignIn(
     if (mine === attempt) work(loaded);
   };
 
-  const settle = (error?: Error): void => {
+  const settle: Outcome['settle'] = (error, query) => {
     attempt++; // also for a dialog that is being loaded
     exchanging = false;
     failure = undefined;
     const settled = outcome;
     outcome = undefined;
-    settled?.settle(error);
+    settled?.settle(error, query);
     dialog?.close();
   };
 
@@ -211,7 +215,7 @@ export function makeSignIn(
       exchanging = true;
       await (await loadRequests()).exchange(query, sent);
       progress('signed-in');
-      settle();
+      settle(undefined, query);
     } catch (error) {
       fail(error as LatchkeyError);
     }
@@ -221,6 +225,7 @@ export function makeSignIn(
   const fail = (problem: LatchkeyError): void => {
     leave();
     exchanging = false;
+    if (options.link) return settle(problem); // the application shows it
     failure = problem;
     progress('failed');
     console.warn(`Latchkey: signing in failed, see docs/errors.md: ${problem.code} (${problem.message})`);
@@ -232,8 +237,9 @@ export function makeSignIn(
   /**
    * Opens the dialog, or joins the sign-in in progress.
    * @param isRequested whether the dialog asks for a click first: browsers open windows only then
+   * @returns the provider's answer
    */
-  const start = (requested: RequestedSignIn, isRequested?: boolean): Promise<void> => {
+  const start = (requested: RequestedSignIn, isRequested?: boolean): Outcome['promise'] => {
     const { provider = defaults.provider, mode: wanted = defaults.mode } = requested;
     const enter = (): void => void begin({ ...requested, provider, mode: wanted });
     if (!outcome) {
@@ -266,15 +272,16 @@ export function makeSignIn(
       attempt++; // also for a dialog that is being loaded
       dialog?.close();
     },
-    /** Finishes a sign-in after a redirect, if there was one. */
-    resume: (): void => {
+    /** Finishes a sign-in after a redirect, if there was one. @returns the provider's answer, if it is for another account */
+    resume: (): Outcome['promise'] | undefined => {
       const query = arrived.get();
-      if (!query) return;
+      if (!query) return undefined;
       arrived.put();
       mode = 'redirect';
       options = begun.get()?.options ?? defaults;
-      void expect();
+      const answer = expect();
       queueMicrotask(() => void finish(query)); // the application adds its listeners first
+      return options.link && answer;
     },
     /** Handles the window's messages: only of the provider's window, and a callback only of this origin. */
     onMessage: ({ origin, source, data }: MessageEvent): void => {
@@ -297,8 +304,8 @@ export function loadChoice(): Promise<typeof import('./choice.js')> {
 
 function makeOutcome(): Outcome {
   let settle!: Outcome['settle'];
-  const promise = new Promise<void>((resolve, reject) => {
-    settle = (error) => (error ? reject(error) : resolve());
+  const promise: Outcome['promise'] = new Promise((resolve, reject) => {
+    settle = (error, query) => (error ? reject(error) : resolve(query));
   });
   promise.catch(() => undefined); // the dialog shows the error
   return { promise, settle };

@@ -67,7 +67,7 @@ export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): T
     emitted.push([name, detail]);
     if (name === 'change') refresher.renewed();
   };
-  const post: Post = async <Body>(path: string, body: object) => {
+  const post: Post = async <Body>(path: string, body: object = {}) => {
     count++;
     sent.push([path, body]);
     const answer = await (answers.shift() ?? new LatchkeyError('network'));

@@ -106,7 +106,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     const received_at = Date.now();
     const report = idle.report();
     try {
-      answer = await post<Tokens>('/oauth2/refresh', { refresh_token, ...report }, binding);
+      answer = await post<Tokens>('/oauth2/refresh', { refresh_token, ...report }, () => binding);
       if (!answer.access_token || !(answer.expires_in > 0)) throw new LatchkeyError('unexpected_answer');
     } catch (error) {
       lastError = error;

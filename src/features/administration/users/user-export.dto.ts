@@ -25,7 +25,7 @@ export class UserExport {
   identity!: Record<string, unknown>;
 
   /** By provider. */
-  joined_identities!: ExportedIdentity[];
+  further_identities!: ExportedIdentity[];
 
   /** By their sources. */
   claims!: ClaimsOfUser;

@@ -23,7 +23,7 @@ const LONGEST_MS = 10 * 60_000;
 const MOST_EVENTS = 10_000;
 const EVENTS = 1000;
 
-type Part = Exclude<keyof UserExport, 'exported_at' | 'user' | 'identity' | 'joined_identities' | 'claims'>;
+type Part = Exclude<keyof UserExport, 'exported_at' | 'user' | 'identity' | 'further_identities' | 'claims'>;
 
 /**
  * Writes what is stored of a user as one JSON document (docs/support.md#data-of-a-user). It reads page by
@@ -59,12 +59,12 @@ export class UserExports {
       const user = await this.reads.run(by, () => this.directory.find(userId));
       const claims = toClaimsOfUser(await this.users.claims(userId));
       const identity = { ...(await this.stored.find(userId))?.identity };
-      const joined_identities = (await this.stored.findHidden(userId)).map((hidden) => ({
+      const further_identities = (await this.stored.findHidden(userId)).map((hidden) => ({
         user_id: hidden.userId,
         provider: hidden.provider,
         provider_user_id: hidden.providerUserId,
       }));
-      const parts = { exported_at, user, identity, joined_identities, claims };
+      const parts = { exported_at, user, identity, further_identities, claims };
       const head = JSON.stringify(parts satisfies Omit<UserExport, Part>);
       const document = Readable.from(this.write(head, user, by), { objectMode: false });
       const end = setTimeout(

@@ -17,7 +17,7 @@ declare module '../../../provider/identity/identity.js' {
 
 /** Sessions that another session has approved: they begin only while it lives. */
 @Injectable()
-@SignInStep({ after: 'keep' })
+@SignInStep({ after: 'judge' })
 export class ApprovedSessions implements SignInStep {
   constructor(
     private readonly signOuts: SignOutService,

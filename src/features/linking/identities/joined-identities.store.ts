@@ -81,7 +81,13 @@ export class JoinedIdentities {
     return sessions.map(({ userId, sessionId }) => ({ userId, sessionId, deviceId: null }));
   }
 
-  async rename(identityId: string, profile: Pick<JoinedIdentity, 'username' | 'email'>): Promise<void> {
-    await this.dataSource.manager.update(JoinedIdentity, { identityId }, profile);
+  /** Stores how the provider names a joined identity now. */
+  async rename({ identity, ...joined }: NewIdentity): Promise<void> {
+    const { userId: mergedInto, identityId, provider, providerUserId, username, email } = joined;
+    const hidden = { userId: identityId, provider, providerUserId, identity, mergedInto };
+    await this.dataSource.transaction(async (manager) => {
+      if (!(await this.users.renameHidden(manager, hidden))) return;
+      await manager.update(JoinedIdentity, { identityId, userId: mergedInto }, { username, email });
+    });
   }
 }

@@ -127,7 +127,7 @@ export class IdentitiesController {
   ): Promise<void> {
     await this.limits.countUser('write', caller.userId);
     const path = `${PATH}/${encodeURIComponent(provider)}` as const;
-    await this.sessions.require({ caller, proof: { header, path } });
+    await this.sessions.require({ caller, proof: { header, path, method: 'DELETE' } });
     await this.identities.part(caller.userId, provider, origin);
   }
 }

@@ -192,7 +192,10 @@ export function checkRoom(all: readonly JoinedIdentity[], ofProvider: JoinedIden
   throw new OAuthError('invalid_request', `a user may join ${MOST_JOINED} identities`);
 }
 
-function toJoined(userId: string, { provider, identity }: Verified): NewIdentity {
+export function toJoined(
+  userId: string,
+  { provider, identity }: Pick<Verified, 'provider' | 'identity'>,
+): NewIdentity {
   const { providerUserId, username, email, subject, names } = identity;
   const identityId = deriveUserId(provider, providerUserId);
   const last = { ...(subject !== null && { subject }), ...(Object.keys(names).length > 0 && { names }) };

@@ -43,8 +43,8 @@ export class Merges {
 
   /**
    * Ends the sessions of the user who has the identity of a token, removes what is stored of them, and joins
-   * the identity. The last transaction does what counts, so that an interrupted merge has only signed the
-   * other user out.
+   * the identity. The last transaction does what counts: an interrupted merge has only signed the other user
+   * out, and removed what waits in their channel.
    * @returns id of the former user
    * @throws OAuthError `invalid_grant`, `access_denied`
    */
@@ -92,14 +92,14 @@ export class Merges {
     const state = (await this.lifecycles.describe([other])).get(identityId);
     if (state?.directory || (await this.lifecycles.rightOf(identityId))) throw cannotMerge();
     const present = await this.identities.find(userId, manager);
-    checkRoom(
-      present,
-      present.find((one) => one.provider === provider),
-    );
     const taken = new Set([user.provider, provider, ...present.map((one) => one.provider)]);
     const links = this.providers.find(user.provider)?.settings.links ?? [];
     const theirs = await this.identities.find(identityId, manager);
     const come = theirs.filter((one) => links.includes(one.provider) && !taken.has(one.provider));
+    checkRoom(
+      [...present, ...come],
+      present.find((one) => one.provider === provider),
+    );
     return { other, come: come.map(toNew) };
   }
 }

@@ -19,7 +19,7 @@ import { SessionStore } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
 import type { JoinedIdentity } from '../identities/joined-identity.entity.js';
 import { JoinedIdentities } from '../identities/joined-identities.store.js';
-import { Identities } from '../joining/identities.service.js';
+import { Identities, toJoined } from '../joining/identities.service.js';
 
 declare module '../../../provider/identity/identity.js' {
   interface IdentityFacts {
@@ -53,21 +53,23 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
 
   /** @returns the user as the last sign-in by their own identity knew them: the other one brings no claims */
   async joined(verified: Verified, userId: string, { isAsserted }: IdentityFacts): Promise<Verified> {
-    const { provider, identity, requestedAt } = verified;
+    const { provider, identity, ...begin } = verified;
     const [user, link] = await Promise.all([
       this.users.find(userId),
       this.identities.findOne(deriveUserId(provider, identity.providerUserId)),
     ]);
     // A sign-in from before the merge was one of another user.
-    if (!user || link?.userId !== userId || link.linkedAt.getTime() > requestedAt) throw endedMeanwhile();
+    if (!user || link?.userId !== userId || link.linkedAt.getTime() > begin.requestedAt)
+      throw endedMeanwhile();
     this.joining.requireLink(user, provider);
     // A provider lets programs act for its own users only.
     if (isAsserted) throw new OAuthError('access_denied', 'not for a joined identity');
+    if (user.identity?.isRefused) throw signInFirst('own identity was refused');
     const { authTime, sessionExpiry } = identity;
     return {
       provider: user.provider,
       identity: { ...knownIdentity(user), authTime, sessionExpiry, facts: { isJoined: true } },
-      requestedAt,
+      ...begin,
       joined: { provider, identity },
     };
   }
@@ -76,14 +78,16 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
    * Without it, nothing says whether the account still exists at its own provider.
    * @throws OAuthError `access_denied` if the user's own sign-in was too long ago
    */
-  async check({ identity, userId }: Candidate): Promise<void> {
+  async check({ provider, identity, userId }: Candidate): Promise<void> {
     const { isJoined, isRechecked, isInDirectory } = identity.facts;
     if (!isJoined || isRechecked || isInDirectory) return;
     const { refreshTokenTtl: ttl } = this.settings;
-    if (await this.audit.hasSignIn(userId, identity.providerUserId, ttl)) return;
-    if (await this.sessions.hasBegun(userId, await this.identities.sessionIds(userId), ttl)) return;
-    const reason = 'own sign-in too long ago';
-    throw new OAuthError('access_denied', 'sign in by your own identity first', { reason });
+    const { providerUserId } = identity;
+    // Also devices that such a session has approved: the trail has them with the user's own identity.
+    const joined = await this.identities.sessionIds(userId);
+    if (await this.audit.hasSignIn(userId, { provider, providerUserId }, joined, ttl)) return;
+    if (await this.sessions.hasBegun(userId, joined, ttl)) return;
+    throw signInFirst('own sign-in too long ago');
   }
 
   /** Notes by which identity the session has begun. */
@@ -95,9 +99,7 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
       await this.signOuts.signOut('session', session, origin, { cause: 'unlinked' });
       throw endedMeanwhile();
     }
-    if (!joined) return;
-    const { username, email } = joined.identity;
-    await this.identities.rename(identityId, { username, email });
+    if (joined) await this.identities.rename(toJoined(session.userId, joined));
   }
 
   async joinedIdentity(
@@ -111,6 +113,10 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     return this.identities.sessions(userId);
   }
 
+  joinedSessions(userId: string): Promise<string[]> {
+    return this.identities.sessionIds(userId);
+  }
+
   /** A device that a session of a joined identity has approved ends with that identity, too. */
   private async identityOf(
     joined: SignedIn['joined'],
@@ -120,4 +126,8 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     if (joined) return deriveUserId(joined.provider, joined.identity.providerUserId);
     return approvedBy === undefined ? null : this.identities.ofSession({ userId, sessionId: approvedBy });
   }
+}
+
+function signInFirst(reason: string): OAuthError {
+  return new OAuthError('access_denied', 'sign in by your own identity first', { reason });
 }

@@ -9,6 +9,7 @@ import { claimMaps, selectClaims } from '../../../provider/identity/select-claim
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserChanges } from '../../../user/user-changes.store.js';
+import { UserStore } from '../../../user/user.store.js';
 import type { Signal } from '../verify/set-claims.js';
 import { AccountStates } from './account-states.store.js';
 import type { Meant } from './meant-users.js';
@@ -19,6 +20,7 @@ export class ClaimsChange {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly changes: UserChanges,
+    private readonly users: UserStore,
     private readonly lifecycles: UserLifecycles,
     private readonly accounts: AccountStates,
   ) {}
@@ -35,6 +37,8 @@ export class ClaimsChange {
     if (userId === undefined || others.length > 0 || !account) return 'recorded only: not one user';
     const changed = this.read(provider, body['claims']);
     if (changed.size === 0) return 'recorded only: no kept claim';
+    // A joined identity brings no claims.
+    if ((await this.users.find(userId))?.provider !== provider) return 'recorded only: a joined identity';
     const owned = await this.lifecycles.ownClaims(manager, userId);
     const at = new Date(time * 1000);
     if (!(await this.accounts.beginClaims(manager, userId, account, at))) {

@@ -9,8 +9,11 @@ import {
   usersAtProvider,
   type NamesAtProvider,
 } from '../../../token/sessions/session.store.js';
+import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserStore } from '../../../user/user.store.js';
 import { OtherSubject, type Subject } from '../verify/subject.js';
+
+const ALL_SESSIONS: NamesAtProvider = { session: null, subjects: null };
 
 /** Users and sessions that a signal is about. */
 export interface Meant {
@@ -30,6 +33,7 @@ export class MeantUsers {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly users: UserStore,
+    private readonly lifecycles: UserLifecycles,
   ) {}
 
   async find(
@@ -53,7 +57,8 @@ export class MeantUsers {
       const found = await usersAtProvider(manager, sessionHash, accounts);
       const known = subject === null ? [] : await this.usersOf(manager, provider, subject);
       const userIds = [...new Set([...found.userIds, ...known])].toSorted();
-      return { userIds, names: found.names, accounts, subject, email: null, ...named };
+      const names = (await this.haveJoinedSessions(named.session, known)) ? ALL_SESSIONS : found.names;
+      return { userIds, names, accounts, subject, email: null, ...named };
     } catch (error) {
       if (!(error instanceof TooManyUsers)) throw error;
       return new OtherSubject('too many users have the subject');
@@ -65,7 +70,7 @@ export class MeantUsers {
    * is one.
    */
   async subjectsOf(manager: EntityManager, userId: string): Promise<Buffer[]> {
-    const found = await subjectsOfSessions(manager, userId);
+    const found = await subjectsOfSessions(manager, userId, await this.lifecycles.joinedSessions(userId));
     const user = await this.users.find(userId);
     if (user) {
       const { provider, providerUserId, identity } = user;
@@ -74,6 +79,13 @@ export class MeantUsers {
       if (this.isUserId(provider)) found.push(hashOfName(provider, providerUserId));
     }
     return [...new Map(found.map((subject) => [subject.toString('hex'), subject])).values()];
+  }
+
+  /** Sessions of users themselves end whatever identity they have begun by; a named session ends alone. */
+  private async haveJoinedSessions(session: string | null, userIds: readonly string[]): Promise<boolean> {
+    if (session !== null) return false;
+    for (const userId of userIds) if ((await this.lifecycles.joinedSessions(userId)).length > 0) return true;
+    return false;
   }
 
   /** Returns the ids of the users with a subject, in order. */

@@ -3,6 +3,9 @@ import { DataSource } from 'typeorm';
 import { type Checked, type IdentityChanges, SignInStep, type SignedIn } from '../../../extensions.js';
 import { type ScimSettings, scimProviders } from '../scim.settings.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
+import type { Origin } from '../../../audit/audit-event.js';
+import { deriveUserId } from '../../../identity/user-id.js';
+import type { SessionIds } from '../../../platform/events.js';
 import { Sql } from '../../../platform/database/sql.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
@@ -72,11 +75,22 @@ export class DirectorySignIns implements SignInStep {
    * Reads the directory again, once the name of the user is stored: a request of it may have been committed
    * since the check, or in the minute before a stock client redeems its code.
    */
-  async after({ provider, identity, session, origin }: SignedIn): Promise<void> {
+  async after({ provider, identity, session, joined, origin }: SignedIn): Promise<void> {
+    await this.judge({ provider, identity, userId: session.userId }, session, origin);
+    if (!joined) return;
+    const userId = deriveUserId(joined.provider, joined.identity.providerUserId);
+    await this.judge({ ...joined, userId }, session, origin);
+  }
+
+  /** @param person the user of the session, or one whose identity is joined to theirs */
+  private async judge(
+    { provider, identity, userId }: Checked,
+    session: SessionIds,
+    origin: Origin,
+  ): Promise<void> {
     const settings = this.known.get(provider);
     if (!settings) return;
     const name = nameIn(identity, settings) ?? UNNAMED;
-    const { userId } = session;
     const { manager } = this.dataSource;
     const link = await linkOf(manager, userId);
     const byDirectory = { ...origin, actor: { type: 'directory', name: provider } } as const;
@@ -86,7 +100,7 @@ export class DirectorySignIns implements SignInStep {
       if (!isLinked && (await linkByName(manager, { provider, settings }, userId, name, link))) {
         user = await this.admitted(provider, userId, name); // the link holds, too
       }
-      if (!user) return;
+      if (!user || userId !== session.userId) return; // a joined identity has no claims
       const { claims } = layOver(laidOver(identity.claims, user.rights), identity.overlay);
       if (isLinked && areSameClaims(claims, identity.claims)) return;
       await this.tasks.applyNow({ provider, settings, origin: byDirectory }, user.id);

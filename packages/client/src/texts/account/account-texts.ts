@@ -1,5 +1,7 @@
-/** The texts of `showDevices()`, `showUser()`, `showIdleNotice()` and their React components. */
-export interface AccountTexts extends Partial<ProgramTexts>, RequestTexts {
+import type { IdentityTexts } from '../identities/identities-texts.js';
+
+/** The texts of `showDevices()`, `showUser()`, `showIdleNotice()`, `showDeviceRequests()`, `showIdentities()` and their React components. */
+export interface AccountTexts extends Partial<ProgramTexts>, RequestTexts, Partial<IdentityTexts> {
   /** Language of the texts (BCP 47): of dates and times, too. */
   language: string;
   close: string;

@@ -1,0 +1,58 @@
+import type { Kit } from '../kit.js';
+
+/** What replaces the placeholders of a text. */
+export type Words = Readonly<Record<string, string | Node>>;
+
+/** Fills a text. Names in `bdi` cannot change the direction of what is beside them. */
+export function filled(text: string, values: Words): (string | Node)[] {
+  return text.split(/\{(\w+)\}/).map((part, index) => {
+    const value = index % 2 === 0 ? part : (values[part] ?? '');
+    return typeof value === 'string' ? value : value.cloneNode(true);
+  });
+}
+
+/** Makes a modal question before an action. It keeps the focus, and closes on Escape. */
+export function makeAlert({ make, texts }: Kit, root: ShadowRoot) {
+  const title = make('h2', { id: 'question' });
+  const effect = make('p', { id: 'effect' });
+  const no = make('button', { type: 'button' }, texts.cancel);
+  const yes = make('button', { type: 'button', className: 'danger' });
+  const dialog = make(
+    'dialog',
+    { role: 'alertdialog' },
+    title,
+    effect,
+    make('div', { className: 'actions' }, no, yes),
+  );
+  dialog.setAttribute('aria-labelledby', title.id);
+  dialog.setAttribute('aria-describedby', effect.id);
+  root.append(dialog);
+  no.addEventListener('click', () => dialog.close());
+
+  return {
+    close: (): void => dialog.close(),
+    /** Asks. The focus is on the button without an effect. @returns when the question is answered, and the action done */
+    ask: async (
+      question: (string | Node)[],
+      details: (string | Node)[],
+      answer: string,
+      act: () => Promise<void>,
+    ): Promise<void> => {
+      title.replaceChildren(...question);
+      effect.replaceChildren(...details);
+      yes.textContent = answer;
+      dialog.showModal();
+      no.focus();
+      const isSure = await new Promise<boolean>((resolve) => {
+        dialog.addEventListener('close', () => resolve(false), { once: true });
+        yes.addEventListener('click', () => resolve(true), { once: true });
+      });
+      if (isSure) {
+        yes.ariaBusy = 'true';
+        await act();
+        yes.ariaBusy = null;
+        dialog.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { connect, query } from '../support/database.js';
+import { DirectoryClient } from '../support/directory.js';
+import { SERVICE_KEY, startTestService } from '../support/service.js';
+import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
+import { until } from '../support/waiting.js';
+import { link, signInAt, tokensAt } from './person.js';
+
+const TOKEN = 'a-token-of-the-directory-of-hub-with-enough-characters';
+const OFF = { op: 'replace', path: 'active', value: false };
+
+/** The directory of a joined identity's provider, which knows its account by a name. */
+describe('the directory of a joined provider', () => {
+  const corp = use(() => StubProvider.start());
+  const hub = use(() => StubProvider.start());
+  const here = use(() =>
+    startTestService({
+      ...corp.env('CORP'),
+      ...hub.env('HUB'),
+      ...corp.env('FORGE'),
+      PROVIDERS_CORP_LINKS: 'hub, forge',
+      PROVIDERS_FORGE_LINKS: 'hub',
+      PROVIDERS_HUB_SCIM_TOKEN: TOKEN,
+      PROVIDERS_HUB_SCIM_ATTRIBUTE: 'userName',
+      PROVIDERS_HUB_SCIM_CLAIM: 'text',
+      SERVICE_KEYS: SERVICE_KEY,
+    }),
+  );
+  const directory = new DirectoryClient(here, 'hub', TOKEN);
+  const sql = (text: string, ...values: unknown[]) => query(here.databaseUrl, text, values);
+  const isLive = async ({ access_token }: Tokens): Promise<boolean> =>
+    (await bearer(here.url, access_token).get('/me')).status === 200;
+
+  const named = (octo: string, text: string): unknown => hub.claims.set(octo, { text });
+  const created = (userName: string): Promise<string> =>
+    directory.create('/Users', { userName, externalId: userName, active: true });
+  async function person() {
+    const [octo, name] = [`octo-${randomUUID()}`, `name-${randomUUID()}`];
+    named(octo, name);
+    return { octo, name, own: await tokensAt(here, 'corp', `ada-${randomUUID()}`) };
+  }
+  type Someone = Awaited<ReturnType<typeof person>>;
+  const joined = async ({ own, octo }: Someone): Promise<void> =>
+    expect(await link(here, own, 'hub', octo)).toMatchObject({ status: 200 });
+  const signedIn = ({ octo }: Someone): Promise<Tokens> => tokensAt(here, 'hub', octo);
+
+  /** Each signs in by the joined identity, and returns the session and the directory user. */
+  it.each<[string, (one: Someone) => Promise<[Tokens, string]>]>([
+    ['', async (one) => (await joined(one), [await signedIn(one), await created(one.name)])],
+    [
+      ' that support has joined',
+      async (one) => {
+        const { user_id } = one.own;
+        const body = { provider: 'hub', provider_user_id: one.octo };
+        await bearer(here.url, SERVICE_KEY).post(`/users/${user_id}/identities`, body).expect(200);
+        return [await signedIn(one), await created(one.name)];
+      },
+    ],
+    [
+      ' that has another name at its provider since',
+      async (one) => {
+        await joined(one);
+        named(one.octo, `new-${one.name}`);
+        return [await signedIn(one), await created(`new-${one.name}`)];
+      },
+    ],
+    [
+      ' that it has renamed since',
+      async (one) => {
+        await joined(one);
+        const id = await created(one.name);
+        const tokens = await signedIn(one);
+        await directory
+          .patch(`/Users/${id}`, { op: 'replace', path: 'userName', value: `new-${one.name}` })
+          .expect(200);
+        return [tokens, id];
+      },
+    ],
+    [
+      ' that has come along with a former user',
+      async (one) => {
+        const former = `former-${randomUUID()}`;
+        await joined({ ...one, own: await tokensAt(here, 'forge', former) });
+        const { body } = await link(here, one.own, 'forge', former);
+        const { merge_token } = body as { merge_token: string };
+        await bearer(here.url, one.own.access_token)
+          .post('/me/identities/merge', { merge_token })
+          .expect(200);
+        return [await signedIn(one), await created(one.name)];
+      },
+    ],
+  ])('ends the sessions of an account%s', async (_which, begin) => {
+    const one = await person();
+    const [tokens, id] = await begin(one);
+    expect([tokens.user_id, await isLive(tokens)]).toEqual([one.own.user_id, true]);
+    await directory.patch(`/Users/${id}`, OFF).expect(200);
+    expect([await isLive(tokens), await isLive(one.own)]).toEqual([false, true]);
+    expect((await signInAt(here, 'hub', one.octo)).status).toBe(403);
+  });
+
+  it('gives the user no claims', async () => {
+    const one = await person();
+    await joined(one);
+    await directory.create('/Groups', {
+      displayName: 'rulers',
+      members: [{ value: await created(one.name) }],
+    });
+    expect(claimsOf((await signedIn(one)).access_token)).not.toHaveProperty('groups');
+  });
+
+  it('lets nobody in who is deactivated during the sign-in', async () => {
+    const one = await person();
+    await joined(one);
+    const id = await created(one.name);
+    await sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END $$`);
+    await sql(`CREATE TRIGGER pause BEFORE INSERT ON refresh_tokens FOR EACH ROW EXECUTE FUNCTION pause()`);
+    const holder = await connect(here.databaseUrl);
+    try {
+      await holder.query('SELECT pg_advisory_lock(7)');
+      const signing = signInAt(here, 'hub', one.octo).then((answer) => answer);
+      const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+      await until(async () => (await sql(waiting)).length > 0);
+      await directory.patch(`/Users/${id}`, OFF).expect(200);
+      await holder.query('SELECT pg_advisory_unlock(7)');
+      expect(await signing).toMatchObject({ status: 403, body: { error: 'access_denied' } });
+    } finally {
+      await holder.end();
+      await sql(`DROP TRIGGER pause ON refresh_tokens; DROP FUNCTION pause()`);
+    }
+    const open = `SELECT FROM refresh_tokens WHERE user_id = $1 AND signed_out_at IS NULL`;
+    expect(await sql(open, one.own.user_id)).toHaveLength(1); // the own one
+  });
+});
