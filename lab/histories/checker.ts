@@ -11,6 +11,7 @@ import { wrongFeed } from './rules/feed.js';
 import { deliveredLate } from './rules/late.js';
 import { againstLimits } from './rules/limits.js';
 import { acknowledgedAndGone } from './rules/kept.js';
+import { mergedWrongly } from './rules/merged.js';
 import { endedForNoReason } from './rules/no-reason.js';
 import { succeededTwice } from './rules/once.js';
 import { usesTooMuch } from './rules/resources.js';
@@ -36,13 +37,14 @@ export function check(
     ...acceptedAfterEnd(entries, sessions, disturbances, checked),
     ...wrongFeed(entries, sessions, disturbances, checked),
     ...wrongClaims(entries, disturbances, checked),
-    ...deliveredWrongly(entries),
+    ...deliveredWrongly(entries, sessions),
     ...wrongDeviceEvents(entries, sessions, disturbances, checked),
-    ...deliveredLate(entries, disturbances, checked),
+    ...deliveredLate(entries, sessions, disturbances, checked),
     ...answeredForAnother(entries, sessions),
+    ...mergedWrongly(entries, sessions, checked),
     ...endedForNoReason(entries, sessions),
     ...usesTooMuch(entries, sessions),
-    ...unknownAnswers(entries, disturbances, checked),
+    ...unknownAnswers(entries, sessions, disturbances, checked),
     ...(limits ? againstLimits(entries, sessions, limits, checked) : []),
   ];
   return { violations, checked };

@@ -2,7 +2,7 @@ import type { Answered, Calls } from './calls.js';
 import { LatchkeyError, type Verifier } from '../../packages/server/src/index.js';
 import { claimsWith, numberOf, verifiedNumberOf } from './claims.js';
 import { claimsOf, type HeldSession, type HeldToken, type Ledger } from './ledger.js';
-import type { Issued, Push, SignOut } from './operation.js';
+import type { Issued, Merge, Push, SignOut } from './operation.js';
 import type { Recorder } from './recorder.js';
 
 /** What all clients of a run share. */
@@ -15,6 +15,15 @@ export interface Shared {
   readonly verifiers: readonly Verifier[];
 }
 
+/** An account at the second provider, its user, and the user to whom it is to be joined. */
+export type Pair = Pick<Merge, 'account' | 'former' | 'into'>;
+
+interface PushAnswer {
+  readonly id: string;
+  readonly offset: number | null;
+  readonly merged_into: string;
+}
+
 /** A state is a secret: 64 of its 256 bits name it well enough. */
 const SHORT = 16;
 
@@ -24,8 +33,8 @@ export class Client {
     readonly name: string,
   ) {}
 
-  async authorize(instance: number): Promise<string | undefined> {
-    const answer = await this.shared.calls.ask(instance, '/oauth2/authorize?provider=stub');
+  async authorize(instance: number, provider = 'stub'): Promise<string | undefined> {
+    const answer = await this.shared.calls.ask(instance, `/oauth2/authorize?provider=${provider}`);
     const state = answer.outcome === 'ok' ? (answer.body['state'] as string) : undefined;
     const known = state === undefined ? {} : { state: state.slice(0, SHORT) };
     this.record({ kind: 'authorize', ...this.of(answer), ...known });
@@ -189,10 +198,48 @@ export class Client {
       },
       ...(key !== undefined && { headers: { 'idempotency-key': key } }),
     });
-    const { id, offset } = answer.body as { id?: string; offset?: number | null };
+    const { id, offset, merged_into: mergedInto } = answer.body as Partial<PushAnswer>;
     const placed = answer.outcome === 'ok' ? { id: id!, offset: offset! } : {};
-    this.record({ kind: 'push', ...this.of(answer), ...push, ...placed });
+    const former = mergedInto === undefined ? {} : { mergedInto };
+    this.record({ kind: 'push', ...this.of(answer), ...push, ...placed, ...former });
     return answer.outcome;
+  }
+
+  /**
+   * Proves an account for the user to whom it is to be joined.
+   * @returns the token of a merge with the user of that account, or how the calls ended without one: `ok` if it is joined already
+   */
+  async prove(
+    instance: number,
+    caller: HeldSession,
+    pair: Pair,
+    code: string,
+  ): Promise<{ readonly mergeToken: string } | Answered['outcome']> {
+    const bearer = caller.token.text;
+    const call = { kind: 'merge', ...pair, token: caller.token.name } as const;
+    const asked = { method: 'POST', bearer, body: { provider: 'hub' } } as const;
+    const begun = await this.shared.calls.ask(instance, '/me/identities', asked);
+    this.record({ ...call, ...this.of(begun), step: 'begin' });
+    if (begun.outcome !== 'ok') return begun.outcome;
+    const body = { code, state: begun.body['state'] };
+    const proved = await this.shared.calls.ask(instance, '/me/identities/complete', { ...asked, body });
+    this.record({ ...call, ...this.of(proved), step: 'prove' });
+    const mergeToken = proved.body['merge_token'] as string | undefined;
+    return mergeToken === undefined ? proved.outcome : { mergeToken };
+  }
+
+  /** Makes the user of an account part of the caller, which ends all sessions of that user. */
+  async merge(
+    instance: number,
+    { token }: HeldSession,
+    pair: Pair,
+    mergeToken: string,
+  ): Promise<Answered['outcome']> {
+    const asked = { method: 'POST', bearer: token.text, body: { merge_token: mergeToken } } as const;
+    const answer = await this.shared.calls.ask(instance, '/me/identities/merge', asked);
+    this.record({ kind: 'merge', ...this.of(answer), step: 'merge', ...pair, token: token.name });
+    if (answer.outcome === 'refused') return 'refused';
+    return this.ended(answer, { by: 'merge', scope: 'all', user: pair.former, session: null, device: null });
   }
 
   private ended(

@@ -6,7 +6,7 @@ import { FINAL, type HistoryEntry, type Refresh, type Use } from './operation.js
 type Kind = HistoryEntry['kind'];
 type Entry<Of extends Kind> = HistoryEntry & { kind: Of };
 
-interface Edit {
+export interface Edit {
   /** A violation, as `rule: text`, that the checker has to find in the edited history. */
   readonly finds: RegExp;
   readonly entries: readonly HistoryEntry[];

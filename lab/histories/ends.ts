@@ -1,3 +1,4 @@
+import { accountOf } from './account.js';
 import { CALM_MS, latestEffect, type Disturbances } from './disturbances.js';
 import { addTo } from './groups.js';
 import type { Limits } from './limits.js';
@@ -137,9 +138,4 @@ export class Ends {
     const latest = latestEffect(by, this.disturbances);
     return { by, latest, earliestEnd: by.begun + kept - CLOCKS_MS, latestEnd: latest + kept + CLOCKS_MS };
   }
-}
-
-/** The user's name at the provider. */
-export function accountOf({ code }: SignIn): string {
-  return code.split('.', 1)[0]!;
 }

@@ -67,7 +67,7 @@ export class FeedReader {
     const { client, instance } = this;
     const { ledger, recorder } = this.shared;
     const { session_id: session, user_id: user } = data;
-    if (!ledger.devices.has(user!)) return; // of an earlier history
+    if (!ledger.users.has(user!)) return; // of an earlier history
     const entry = { kind: 'feed', client, instance, user: user!, begun: at, ended: at } as const;
     if (event === 'ended' && !this.sessions.has(session!)) {
       this.sessions.add(session!);

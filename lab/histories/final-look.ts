@@ -3,6 +3,7 @@ import { query } from '../../test/support/database.js';
 import { numberOf } from './claims.js';
 import { Client, type Shared } from './client.js';
 import { FINAL, type Stored, type StoredEnd } from './operation.js';
+import type { Listener } from './listener.js';
 import type { Person } from './person.js';
 
 const AT_ONCE = 8;
@@ -22,17 +23,29 @@ interface Row {
   readonly sent_at: Date;
 }
 
+/** A user with a socket on some device. */
+interface Listening {
+  readonly user: string;
+  readonly device: string | null;
+  readonly listener: Listener;
+  /** Its session has ended, and it gets nothing more. */
+  readonly isOver?: boolean;
+}
+
+/** @param others who listen as well */
 export async function lookAtEverything(
   shared: Shared,
   people: readonly Person[],
+  others: readonly Listening[],
   databaseUrl: string,
 ): Promise<void> {
   await Promise.all(people.map((person) => person.settle()));
   const stored = await readStored(databaseUrl, shared);
   for (const event of stored) shared.recorder.record(event);
   for (const end of await readEnds(databaseUrl, shared)) shared.recorder.record(end);
-  await drain(people, stored);
-  for (const { listener } of people) listener.stop();
+  const all = [...people, ...others];
+  await drain(all, stored);
+  for (const { listener } of all) listener.stop();
   await askForSessions(shared);
 }
 
@@ -42,7 +55,7 @@ async function readStored(databaseUrl: string, { ledger, recorder: { epoch } }: 
     SELECT user_id, event_offset, id, event, data, device_id, sent_at FROM channel_events
     WHERE expires_at > now() AND user_id = ANY ($1) ORDER BY user_id, event_offset`;
   const begun = performance.now();
-  const rows = await query<Row & Record<string, unknown>>(databaseUrl, text, [[...ledger.devices.keys()]]);
+  const rows = await query<Row & Record<string, unknown>>(databaseUrl, text, [[...ledger.users]]);
   const ended = performance.now();
   const isSteady = Math.abs(Date.now() - ended - epoch) < DRIFT_MS;
   return rows.map(({ user_id: user, event_offset, id, event, data, device_id: device, sent_at }) => {
@@ -72,7 +85,7 @@ async function readEnds(databaseUrl: string, { ledger, recorder: { epoch } }: Sh
   const rows = await query<{ session_id: string; idle_ends_at: Date }>(
     databaseUrl,
     'SELECT session_id, idle_ends_at FROM refresh_tokens WHERE idle_ends_at IS NOT NULL AND user_id = ANY ($1)',
-    [[...ledger.devices.keys()]],
+    [[...ledger.users]],
   );
   const ended = performance.now();
   if (Math.abs(Date.now() - ended - epoch) >= DRIFT_MS) return [];
@@ -82,16 +95,17 @@ async function readEnds(databaseUrl: string, { ledger, recorder: { epoch } }: Sh
 }
 
 /** What has not come by then never comes, as the checker will say. */
-async function drain(people: readonly Person[], stored: readonly Stored[]): Promise<void> {
+async function drain(all: readonly Listening[], stored: readonly Stored[]): Promise<void> {
   const end = performance.now() + DRAINED_WITHIN_MS;
-  const lastFor = ({ user, device }: Person): number =>
+  const lastFor = ({ user, device }: Listening): number =>
     stored.reduce((last, event) => {
       const isFor = event.user === user && (event.device === null || event.device === device);
       return isFor ? Math.max(last, event.offset) : last;
     }, 0);
-  for (const person of people) {
-    const last = lastFor(person);
-    while ((person.listener.position?.offset ?? -1) < last && performance.now() < end) await delay(20);
+  for (const one of all) {
+    const last = lastFor(one);
+    const isBehind = (): boolean => !one.isOver && (one.listener.position?.offset ?? -1) < last;
+    while (isBehind() && performance.now() < end) await delay(20);
   }
 }
 

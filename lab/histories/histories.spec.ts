@@ -7,13 +7,15 @@ import { hasRedis } from '../../test/support/redis-server.js';
 import { options, report } from '../options.js';
 import { World } from '../world/world.js';
 import { check } from './checker.js';
+import { editedMerges } from './edits-of-merges.js';
 import { edited, editedWithLimits } from './edits.js';
 import { LIMITS, toEnv } from './limits.js';
+import type { Merge } from './operation.js';
 import { planFaults } from './plan.js';
 import { PLANTED_STATEMENTS, PLANTS } from './plants.js';
 import { Recorder } from './recorder.js';
 import { runHistory, type RunOptions } from './run.js';
-import type { Violation } from './violation.js';
+import type { Checked, Violation } from './violation.js';
 
 const { minutes, seed, out } = options;
 const MOST_SHOWN = 10;
@@ -25,11 +27,14 @@ const ENV = { ACCESS_TOKEN_TTL: minutes ? '600' : '15', CHANNEL_HISTORY: '100000
 /** What reads sessions that have ended, and claims that have changed. */
 const ANSWERS = ['use', 'introspect', 'verify', 'refresh'];
 const READERS = ['feed', 'socket', 'delivery', ...ANSWERS, ...ANSWERS.map((one) => `claims, ${one}`)];
+/** What shows merges to be whole; in the half with Redis. */
+const MERGED = ['sign-ins after a merge', 'calls of former users', 'pushes to former users'];
 
 const SHORT: RunOptions = {
   seed,
   people: 18,
   users: 6,
+  couples: 2,
   pauseMs: 60,
   faults: ['service-killed', 'feed-cut', 'postgres-killed', 'redis-cut-from-all'],
   seconds: 40,
@@ -38,10 +43,11 @@ const SHORT: RunOptions = {
 const WITH_LIMITS: RunOptions = {
   ...SHORT,
   users: 9,
+  couples: 0,
   faults: ['service-killed', 'feed-cut', 'postgres-killed'],
   limits: LIMITS,
 };
-const PLANTED: RunOptions = { ...SHORT, pauseMs: 20, seconds: 6, level: 0 };
+const PLANTED: RunOptions = { ...SHORT, couples: 0, pauseMs: 20, seconds: 6, level: 0 };
 /** Each user has one client, which knows all sessions of the user. */
 const PLANTED_WITH_LIMITS: RunOptions = {
   ...PLANTED,
@@ -51,6 +57,7 @@ const PLANTED_WITH_LIMITS: RunOptions = {
   faults: [],
   limits: LIMITS,
 };
+const PLANTED_WITH_COUPLES: RunOptions = { ...PLANTED, people: 2, users: 2, couples: 3, faults: [] };
 
 /** One half of a long run, with Redis or with limits; its last quarter is without faults. */
 function long(duration: number, redis: boolean): RunOptions {
@@ -97,13 +104,19 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
         return { recorder, ...check(recorder.entries, limits) };
       };
       let history = await record(0);
-      const lacks = (): boolean => READERS.some((one) => !(one in history.checked.afterEnd));
+      const wanted = [...READERS, ...(limits ? [] : MERGED)];
+      const shownBy = ({ afterEnd, counts }: Checked): string[] => Object.keys({ ...afterEnd, ...counts });
+      const lacks = (): boolean => {
+        const shown = shownBy(history.checked);
+        return wanted.some((one) => !shown.includes(one));
+      };
       for (let tried = 1; history.violations.length === 0 && lacks() && tried < TRIES; tried++)
         history = await record(tried);
       const { recorder, violations, checked } = history;
       report(`history ${name}`, path);
       report('seed; operations', `${seed}; ${recorder.operations.toLocaleString('en')}`);
       report('entries by kind', [...recorder.counts].map(([kind, count]) => `${kind} ${count}`).join(', '));
+      if (!limits) report('merges', mergesOf(recorder));
       report('pauses of the machine', pausesOf(recorder));
       const { afterEnd, latest, ...others } = checked;
       report('checked after an end or a change', JSON.stringify(afterEnd));
@@ -116,9 +129,12 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
         );
       });
       if (shown.length > 0) throw new Error(`seed ${seed}, ${path}:\n${shown.join('\n')}`);
-      expect(Object.keys(afterEnd)).toEqual(expect.arrayContaining(READERS));
+      expect(shownBy(checked)).toEqual(expect.arrayContaining(wanted));
       if (minutes) return;
-      const edits = limits ? editedWithLimits(recorder.entries, limits) : edited(recorder.entries);
+      const { entries } = recorder;
+      const edits = limits
+        ? editedWithLimits(entries, limits)
+        : [...edited(entries), ...editedMerges(entries)];
       for (const one of edits) {
         const found = check(one.entries, one.limits).violations.map(textOf);
         expect(found).toContainEqual(expect.stringMatching(one.finds));
@@ -162,22 +178,24 @@ describe('a planted fault', () => {
 describe('a fault planted in a statement', () => {
   it.each(PLANTED_STATEMENTS.map((plant, i) => [plant.name, plant, i] as const))(
     'is found: %s',
-    async (name, { finds, sql }, i) => {
+    async (name, { finds, sql, isOfMerges }, i) => {
+      const limits = isOfMerges ? undefined : LIMITS;
+      const scenario = limits ? PLANTED_WITH_LIMITS : PLANTED_WITH_COUPLES;
       const NODE_OPTIONS = `--import=${new URL('rewrite-sql.mjs', import.meta.url).href}`;
       const planted = { NODE_OPTIONS, PLANTED_SQL: JSON.stringify(sql) };
       const world = await World.start({
         redis: false,
         instances: 2,
-        env: { ...ENV, ...toEnv(LIMITS), ...planted },
+        env: { ...ENV, ...(limits && toEnv(limits)), ...planted },
       });
       let found: string[] = [];
       const isFound = (): boolean => found.some((text) => finds.test(text));
       try {
         for (let tried = 0; !isFound() && tried < TRIES; tried++) {
           const recorder = new Recorder(join(CACHE, 'history-planted.jsonl'));
-          await runHistory(world, recorder, { ...PLANTED_WITH_LIMITS, seed: seed + i + 10 * tried });
+          await runHistory(world, recorder, { ...scenario, seed: seed + i + 10 * tried });
           await recorder.close();
-          found = check(recorder.entries, LIMITS).violations.map(textOf);
+          found = check(recorder.entries, limits).violations.map(textOf);
         }
       } finally {
         await world.stop();
@@ -187,6 +205,16 @@ describe('a fault planted in a statement', () => {
     },
   );
 });
+
+function mergesOf({ entries }: Recorder): string {
+  const merges = entries.filter((entry) => entry.kind === 'merge');
+  const numberOf = (step: Merge['step'], outcome: Merge['outcome']): number =>
+    merges.filter((one) => one.step === step && one.outcome === outcome).length;
+  const [done, refused, unknown] = (['ok', 'refused', 'unknown'] as const).map((one) =>
+    numberOf('merge', one),
+  );
+  return `${done} done, ${refused} refused, ${unknown} without an answer; ${numberOf('prove', 'ok')} found done by a proof`;
+}
 
 function pausesOf({ entries }: Recorder): string {
   const stalls = entries.filter((entry) => entry.kind === 'stall');

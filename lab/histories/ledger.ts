@@ -21,15 +21,20 @@ export interface HeldSession {
 
 export class Ledger {
   readonly sessions: HeldSession[] = [];
-  /** Users and the devices on which they have signed in. */
+  readonly users = new Set<string>();
+  /** People, to whom everybody pushes, and the devices on which they have signed in. */
   readonly devices = new Map<string, Set<string>>();
   private numbers = 0;
 
   add(session: HeldSession): void {
     this.sessions.push(session);
-    const devices = this.devices.get(session.user) ?? new Set();
-    if (session.device !== null) devices.add(session.device);
-    this.devices.set(session.user, devices);
+    this.users.add(session.user);
+  }
+
+  addDevice({ user, device }: HeldSession): void {
+    const devices = this.devices.get(user) ?? new Set();
+    if (device !== null) devices.add(device);
+    this.devices.set(user, devices);
   }
 
   number(): number {

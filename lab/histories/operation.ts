@@ -21,7 +21,8 @@ export type Operation =
   | KeyChange
   | OfChannel
   | ClaimsChange
-  | FeedEvent;
+  | FeedEvent
+  | Merge;
 type OfChannel = Connect | Receive | Closed;
 
 /**
@@ -111,13 +112,13 @@ export interface Use extends Call {
 
 export interface SignOut extends Call {
   readonly kind: 'sign-out';
-  readonly by: 'user' | 'revoke' | 'service' | 'removal';
+  readonly by: 'user' | 'revoke' | 'service' | 'removal' | 'merge';
   /** Which sessions of the user: as in src/token/sessions/session.store.ts. */
   readonly scope: 'session' | 'device' | 'others' | 'all';
   readonly user: string;
   readonly session: string | null;
   readonly device: string | null;
-  /** The caller's; `revoke` and `service` have none. */
+  /** The caller's; `revoke`, `service` and `merge` have none. */
   readonly token?: TokenName;
 }
 
@@ -139,6 +140,21 @@ export interface Push extends Call {
   readonly key?: string;
   readonly id?: string;
   readonly offset?: number | null;
+  /** In the answer: the user whom the addressee is part of. */
+  readonly mergedInto?: string;
+}
+
+/** A call of a user whom another one is to become part of (docs/guides/linking.md#two-users-who-are-one-person). */
+export interface Merge extends Call {
+  readonly kind: 'merge';
+  /** `begin` and `prove` lead to the token of a merge. A proof is accepted only if the account is joined already. */
+  readonly step: 'begin' | 'prove' | 'merge';
+  /** The former user's name at the provider. */
+  readonly account: string;
+  readonly former: string;
+  /** The caller. */
+  readonly into: string;
+  readonly token: TokenName;
 }
 
 export interface KeyChange extends Call {

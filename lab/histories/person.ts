@@ -187,7 +187,11 @@ export class Person implements Owner {
     const exchange = (client: Client) => client.signIn(this.instance(), state, code, device);
     const sessions = await Promise.all(clients.map(exchange));
     if (!sessions.some((one) => one !== 'unknown')) sessions.push(await exchange(first));
-    for (const session of sessions) if (typeof session === 'object') this.sessions.push(session);
+    for (const session of sessions) {
+      if (typeof session !== 'object') continue;
+      this.sessions.push(session);
+      ledger.addDevice(session);
+    }
   }
 
   private async refresh(session: HeldSession, idleFor = this.drawIdleFor()): Promise<void> {

@@ -19,10 +19,11 @@ export interface Plant {
   readonly faults?: readonly FaultName[];
 }
 
-/** A fault in a statement of a service with limits. */
+/** A fault in a statement of a service with limits, or of one where users become one. */
 export interface PlantedStatement extends Pick<Plant, 'name' | 'finds'> {
   /** In the statement's text: regular expression, and what replaces the match. */
   readonly sql: readonly [pattern: string, replacement: string];
+  readonly isOfMerges?: true;
 }
 
 /** Remembers the first answer for each key, and repeats it. */
@@ -96,5 +97,14 @@ export const PLANTED_STATEMENTS: readonly PlantedStatement[] = [
     name: 'sign-outs do not lock the user',
     finds: /^ended for no reason: \d+ of \d+ sessions/,
     sql: ['^(SELECT provider FROM users WHERE .*) FOR NO KEY UPDATE$', '$1'],
+  },
+  {
+    name: 'a sign-in does not see that its account is joined to another user',
+    finds: /^merged wrongly: .* is the former user/,
+    sql: [
+      String.raw`WHEN l\.merged_into IS NOT NULL THEN 'merged'\s+WHEN l\.suspended_at IS NOT NULL THEN 'suspended'`,
+      '',
+    ],
+    isOfMerges: true,
   },
 ];

@@ -33,14 +33,21 @@ export class Recorder {
 
 /**
  * Entry in the form that other checkers read (docs/reliability.md#the-recorded-file). `key`: state, session, user or key that the
- * operation is about. A sign-out may end several sessions: its `key` is the user, and `scope` says which sessions of the user.
+ * operation is about, of a merge the former user. A sign-out may end several sessions: its `key` is the user, and `scope` says which sessions of the user.
  */
 function operationOf(entry: HistoryEntry): object {
   const all = { client: 'world', outcome: 'ok', ...entry } as Record<string, unknown>;
   const { kind, begun, ended, client, outcome, ...others } = all;
   const { scope, ...value } = kind === 'sign-out' ? others : { ...others, scope: undefined };
   const token = value['token'] as { session: string } | undefined;
-  const named = value['state'] ?? value['session'] ?? token?.session ?? value['user'] ?? value['kid'] ?? null;
+  const named =
+    value['former'] ??
+    value['state'] ??
+    value['session'] ??
+    token?.session ??
+    value['user'] ??
+    value['kid'] ??
+    null;
   const key = kind === 'sign-out' ? value['user'] : named;
   const ok = outcome === 'unknown' ? null : outcome === 'ok';
   return {

@@ -7,6 +7,7 @@ import { strike, type FaultName } from '../world/faults.js';
 import type { World } from '../world/world.js';
 import { Calls } from './calls.js';
 import type { Shared } from './client.js';
+import { Couples } from './couples.js';
 import { FeedReader } from './feed-reader.js';
 import { lookAtEverything } from './final-look.js';
 import { changeKeys } from './keys-operator.js';
@@ -36,6 +37,8 @@ export interface RunOptions {
   readonly seconds: number;
   /** Seconds after the last fault, in which memory and open files must not grow. */
   readonly level: number;
+  /** How many at a time become one user; none, unless it is given. */
+  readonly couples?: number;
   /** Which the service has; clients then report how long they were not used. */
   readonly limits?: Limits;
 }
@@ -47,7 +50,7 @@ export async function runHistory(
   options: RunOptions,
   plant?: Plant,
 ): Promise<void> {
-  const { pauseMs, seconds, level } = options;
+  const { pauseMs, seconds, level, seed } = options;
   await sample(world, recorder, 'idle');
   const endPauses = recordPauses(recorder, () => query(world.databaseUrl(), COMMIT));
   const calls = new Calls(world.urls, plant?.lie);
@@ -62,6 +65,9 @@ export async function runHistory(
   const shared = { calls, recorder, ledger: new Ledger(), serviceKey: world.serviceKey, verifiers };
   redeemOnce(world.provider, recorder);
   const people = gather(options, shared, world.urls);
+  const couples = Array.from({ length: options.couples ?? 0 }, (_, i) => {
+    return new Couples(shared, { name: `c${i}`, urls: world.urls, seed: seed + 100 * (i + 1) });
+  });
   const readers = world.urls.map((_, i) => new FeedReader(`feed ${i}`, i, world.urls, shared, plant?.drops));
   const listening = readers.map((reader) => reader.run());
   try {
@@ -69,7 +75,7 @@ export async function runHistory(
     while (!verifiers.every(({ isNotified }) => isNotified)) await delay(20);
     listening.push(...people.map(({ listener }) => listener.run()));
     let isOver = false;
-    const running = people.map((person) => person.run(() => isOver, pauseMs));
+    const running = [...people, ...couples].map((one) => one.run(() => isOver, pauseMs));
     try {
       const end = performance.now() + seconds * 1000;
       await Promise.all([breakThings(world, recorder, options, end), changeKeys(world, shared)]);
@@ -80,9 +86,15 @@ export async function runHistory(
       await Promise.all(running);
     }
     await Promise.all([world.healthy(), delay(LAST_MS)]);
-    await lookAtEverything(shared, people, world.databaseUrl());
+    await lookAtEverything(
+      shared,
+      people,
+      couples.flatMap(({ parties }) => parties),
+      world.databaseUrl(),
+    );
   } finally {
     for (const { listener } of people) listener.stop();
+    await Promise.all(couples.map((one) => one.stop()));
     for (const one of readers) one.stop();
     for (const verifier of verifiers) verifier.close();
     await Promise.all([...listening, endPauses()]);

@@ -2,12 +2,14 @@ import { CALM_MS, latestEffect, type Disturbances } from './disturbances.js';
 import { Ends } from './ends.js';
 import { addTo } from './groups.js';
 import type { Limits } from './limits.js';
+import { Merges } from './merges.js';
 import {
   FINAL,
   type Connect,
   type HistoryEntry,
   type Issued,
   type KeyChange,
+  type Merge,
   type Refresh,
   type SignIn,
   type SignOut,
@@ -39,6 +41,7 @@ export class Sessions {
   readonly tokens = new Map<string, TokenBirth>();
   readonly revocations = new Map<string, KeyChange[]>();
   readonly ends: Ends;
+  readonly merges: Merges;
 
   constructor(
     entries: readonly HistoryEntry[],
@@ -59,6 +62,7 @@ export class Sessions {
     }
     for (const entry of entries) this.noteAlive(entry);
     if (limits) for (const entry of entries) this.noteRefused(entry);
+    this.merges = new Merges(entries);
     this.ends = new Ends(entries, this.lives, disturbances, limits);
   }
 
@@ -121,7 +125,9 @@ function lifeOf(signIn: SignIn, all: readonly Effect[]): SessionLife {
     if (ended && signOut.begun > ended.ended) break; // nothing is left to end
     if (latest < signIn.begun || !covers(signOut, signIn)) continue;
     enders.push(signOut);
-    const isCertain = signOut.outcome === 'ok' && signIn.ended <= signOut.begun;
+    // A merge ends also what has begun since its own begin.
+    const isBefore = signIn.ended <= signOut.begun || signOut.by === 'merge';
+    const isCertain = signOut.outcome === 'ok' && isBefore;
     if (isCertain && (!ended || signOut.ended < ended.ended)) ended = signOut;
   }
   return { signIn, user: signIn.user!, device: signIn.device, enders, ended, lastAlive: signIn.begun };
@@ -145,12 +151,12 @@ function acceptedSession(entry: HistoryEntry): string | undefined {
 
 /** A call that showed an access token. */
 export type TokenCall = (
-  Use | Connect | (SignOut & Pick<Use, 'token'>) | Extract<HistoryEntry, { kind: 'rename' }>
+  Use | Connect | Merge | (SignOut & Pick<Use, 'token'>) | Extract<HistoryEntry, { kind: 'rename' }>
 ) & {
   readonly token: NonNullable<SignOut['token']>;
 };
 
-const WITH_TOKEN = new Set<string>(['use', 'introspect', 'verify', 'connect', 'rename', 'sign-out']);
+const WITH_TOKEN = new Set<string>(['use', 'introspect', 'verify', 'connect', 'rename', 'sign-out', 'merge']);
 
 /** The entry, if it is a call with an access token. */
 export function tokenCall(entry: HistoryEntry): TokenCall | undefined {

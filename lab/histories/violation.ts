@@ -7,6 +7,7 @@ type Rule =
   | 'accepted after its end'
   | 'delivered wrongly'
   | 'answered for another'
+  | 'merged wrongly'
   | 'ended for no reason'
   | 'missing in the feed'
   | 'wrong claims'
@@ -32,11 +33,11 @@ export class Checked {
   readonly afterEnd: Record<string, number> = {};
   /** By reader, in calm and in stalls: longest time, in milliseconds, after which it did not know of the end or change yet. */
   readonly latest: Record<string, number> = {};
-  /** With limits: ends of sessions, and what shows that they are exact. */
-  readonly limits: Record<string, number> = {};
+  /** Ends of sessions by limits, and what shows that they are exact; what shows that merges are whole. */
+  readonly counts: Record<string, number> = {};
 
   count(what: string): void {
-    this.limits[what] = (this.limits[what] ?? 0) + 1;
+    this.counts[what] = (this.counts[what] ?? 0) + 1;
   }
 
   /** @param late milliseconds from the acknowledgement until the reader showed that it did not know */

@@ -44,7 +44,14 @@ export class World {
       const postgres = endings.after(await ReplicatedPostgres.start(), (both) => both.stop());
       const redis = wantsRedis ? endings.after(await RedisServer.start(), (one) => one.kill()) : undefined;
       const surroundings = {
-        env: { ...provider.env(), PUBLIC_URL: 'http://latchkey.test', SERVICE_KEYS: SERVICE_KEY, ...env },
+        env: {
+          ...provider.env(),
+          ...provider.env('HUB'),
+          PROVIDERS_STUB_LINKS: 'hub',
+          PUBLIC_URL: 'http://latchkey.test',
+          SERVICE_KEYS: SERVICE_KEY,
+          ...env,
+        },
         databaseUrl: postgres.primary.url,
         redis,
       };

@@ -1,3 +1,4 @@
+import { accountOf } from '../account.js';
 import type { HistoryEntry, Holder, SignIn } from '../operation.js';
 import type { SessionLife, Sessions } from '../sessions.js';
 import type { Violation } from '../violation.js';
@@ -19,11 +20,13 @@ export function answeredForAnother(entries: readonly HistoryEntry[], sessions: S
     if (entry.kind === 'sign-in') {
       const { user, device, issued: token } = entry;
       const account = accountOf(entry);
-      const [ofAccount, ofUser] = [accounts.get(account) ?? entry, users.get(user!) ?? entry];
-      accounts.set(account, ofAccount);
-      users.set(user!, ofUser);
-      if (ofAccount.user !== user) add(`${account} is two users`, ofAccount, entry);
-      if (accountOf(ofUser) !== account) add(`user ${user} has two accounts`, ofUser, entry);
+      if (sessions.merges.byAccount.get(account)?.into !== user) {
+        const [ofAccount, ofUser] = [accounts.get(account) ?? entry, users.get(user!) ?? entry];
+        accounts.set(account, ofAccount);
+        users.set(user!, ofUser);
+        if (ofAccount.user !== user) add(`${account} is two users`, ofAccount, entry);
+        if (accountOf(ofUser) !== account) add(`user ${user} has two accounts`, ofUser, entry);
+      }
       if (token!.user !== user || token!.device !== device)
         add(`a sign-in of ${account} got another token`, entry);
     }
@@ -48,9 +51,4 @@ export function answeredForAnother(entries: readonly HistoryEntry[], sessions: S
     const { user, device } = lifeOf(session) ?? holder;
     return holder.session === session && holder.user === user && holder.device === device;
   }
-}
-
-/** The user's name at the provider. */
-function accountOf({ code }: SignIn): string {
-  return code.split('.', 1)[0]!;
 }

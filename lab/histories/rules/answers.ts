@@ -1,6 +1,7 @@
 import { latestEffect, RECOVERY_MS, type Disturbances } from '../disturbances.js';
 import { addTo } from '../groups.js';
-import type { Call, HistoryEntry, Operation, SignIn } from '../operation.js';
+import type { Call, HistoryEntry, Merge, Operation, SignIn } from '../operation.js';
+import type { Sessions } from '../sessions.js';
 import type { Checked, Violation } from '../violation.js';
 
 type Kind = Exclude<Operation, { kind: 'receive' | 'closed' | 'key' | 'feed' }>['kind'];
@@ -10,7 +11,7 @@ const REFUSALS: Readonly<Record<Kind, readonly string[]>> = {
   authorize: [],
   'sign-in': ['401 invalid_grant'],
   refresh: ['401 invalid_grant'],
-  use: ['401 invalid_token'],
+  use: ['401 invalid_token', '404 not_found'],
   introspect: ['200 inactive'],
   verify: ['401 invalid_token'],
   'sign-out': ['401 invalid_token', '404 not_found'],
@@ -18,6 +19,7 @@ const REFUSALS: Readonly<Record<Kind, readonly string[]>> = {
   push: ['404 not_found'],
   connect: ['undefined invalid_token'],
   claims: [],
+  merge: ['401 invalid_token', '409 identity_in_use', '401 invalid_grant'],
 };
 
 const NO_FAILURES = new Set(['io client disconnect', 'signed_out', 'revoked', 'expired']);
@@ -29,6 +31,7 @@ const BUSY_SHARE = 0.01;
 /** Answers that the contract does not know: wrong errors, and server errors that no fault explains. */
 export function unknownAnswers(
   entries: readonly HistoryEntry[],
+  { merges, lives }: Sessions,
   disturbances: Disturbances,
   checked: Checked,
 ): Violation[] {
@@ -62,6 +65,7 @@ export function unknownAnswers(
     if (outcome === 'ok') return true;
     if (outcome === 'refused') {
       if (!REFUSALS[entry.kind].includes(`${status} ${error}`)) return false;
+      if (entry.kind === 'merge' && error !== 'invalid_token') return mayBeOther(entry);
       return status !== 404 || mayBeMissing(entry);
     }
     if (status === undefined)
@@ -81,8 +85,22 @@ export function unknownAnswers(
     return kind === 'connect' ? undefined : instance;
   }
 
-  /** Users stay; a device is unknown only after it was removed. */
+  /** The other user is there until a merge, and gone after one whose answer was lost. */
+  function mayBeOther({ step, error, account, begun }: Merge): boolean {
+    const { begun: first, shown } = merges.byAccount.get(account)!;
+    if (error === 'identity_in_use') return step === 'prove' && !(shown && shown.ended < begun);
+    return step === 'merge' && first !== undefined && first.begun < begun;
+  }
+
+  /** Users stay, unless another one has taken them in; a device is unknown only after it was removed. */
   function mayBeMissing(entry: HistoryEntry): boolean {
+    if (entry.kind === 'push' && merges.mayBeGone(entry.user, entry.ended)) return true;
+    if (entry.kind === 'use') {
+      const user = lives.get(entry.token.session)?.user ?? '';
+      // Its token was good, and then the user was gone; afterwards it is not.
+      const shown = merges.byFormer.get(user)?.shown;
+      return merges.mayBeGone(user, entry.ended) && !(shown && shown.ended < entry.begun);
+    }
     if (!('device' in entry) || entry.device === null) return false;
     const key = `${entry.user} ${entry.device}`;
     // A sign-in makes it known anew: what counts is a removal that may be later than the last one that was over before.

@@ -42,7 +42,7 @@ type Found = Omit<Violation, 'rule'>;
  */
 export function* wrongDeviceEvents(
   entries: readonly HistoryEntry[],
-  { lives, ends }: Sessions,
+  { lives, ends, merges }: Sessions,
   disturbances: Disturbances,
   checked: Checked,
 ): Generator<Violation> {
@@ -70,6 +70,7 @@ export function* wrongDeviceEvents(
   }
   for (const [key, ofDevice] of devices) {
     const [user, device] = key.split(' ') as [string, string];
+    if (merges.mayBeGone(user)) continue; // and the history with the user
     ofDevice.sessions.sort((a, b) => a.signIn.begun - b.signIn.begun);
     ofDevice.events.sort((a, b) => a.offset - b.offset);
     const found = judge(ofDevice, device, {

@@ -1,4 +1,4 @@
-import { accountOf } from '../ends.js';
+import { accountOf } from '../account.js';
 import { addTo } from '../groups.js';
 import { FINAL, type HistoryEntry, type SignIn, type SignOut, type Stored } from '../operation.js';
 import type { Sessions } from '../sessions.js';
@@ -8,7 +8,7 @@ export function acknowledgedAndGone(entries: readonly HistoryEntry[], sessions: 
   return [
     ...lostStates(entries),
     ...lostSessions(entries, sessions),
-    ...lostEvents(entries),
+    ...lostEvents(entries, sessions),
     ...lostNames(entries),
   ].map((found) => ({
     rule: 'acknowledged and gone',
@@ -26,10 +26,11 @@ function* lostStates(entries: readonly HistoryEntry[]): Generator<Found> {
     const first = firstOf.get(entry.state);
     if (!first || entry.begun < first.begun) firstOf.set(entry.state, entry);
   }
-  const users = new Map<string, string>();
+  const users = new Map<string, Set<string>>(); // two, if the account was merged
   const signOuts = new Map<string, SignOut[]>();
   for (const entry of entries) {
-    if (entry.kind === 'sign-in' && entry.user) users.set(accountOf(entry), entry.user);
+    if (entry.kind === 'sign-in' && entry.user)
+      users.set(accountOf(entry), (users.get(accountOf(entry)) ?? new Set()).add(entry.user));
     const isOfAll = entry.kind === 'sign-out' && (entry.scope === 'all' || entry.scope === 'others');
     if (isOfAll && entry.outcome !== 'refused') addTo(signOuts, entry.user, entry);
   }
@@ -41,7 +42,8 @@ function* lostStates(entries: readonly HistoryEntry[]): Generator<Found> {
   for (const [state, first] of firstOf) {
     if (first.outcome !== 'refused') continue;
     const rivals = (others.get(state) ?? []).filter(({ begun }) => begun <= first.ended);
-    const mayBeSignedOut = (signOuts.get(users.get(accountOf(first)) ?? '') ?? []).some(
+    const ofUsers = [...(users.get(accountOf(first)) ?? [])].flatMap((user) => signOuts.get(user) ?? []);
+    const mayBeSignedOut = ofUsers.some(
       // One without an answer may take effect later.
       ({ begun, ended, outcome }) => begun <= first.ended && (outcome !== 'ok' || ended >= first.begun),
     );
@@ -63,7 +65,7 @@ function* lostSessions(entries: readonly HistoryEntry[], sessions: Sessions): Ge
   }
 }
 
-function* lostEvents(entries: readonly HistoryEntry[]): Generator<Found> {
+function* lostEvents(entries: readonly HistoryEntry[], { merges }: Sessions): Generator<Found> {
   const byId = new Map<string, Stored>();
   const names = new Set<string>();
   const claims = new Set<number>();
@@ -81,6 +83,7 @@ function* lostEvents(entries: readonly HistoryEntry[]): Generator<Found> {
       yield { text: `claims ${entry.claims} were put, and no event says so`, entries: [entry] };
     }
     if (entry.kind !== 'push' || entry.outcome !== 'ok' || entry.ttl === 0) continue;
+    if (merges.mayBeGone(entry.user)) continue;
     const stored = byId.get(entry.id!);
     const isSame =
       stored?.offset === entry.offset &&

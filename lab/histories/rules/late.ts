@@ -1,6 +1,7 @@
 import { CALM_MS, RECOVERY_MS, type Disturbances } from '../disturbances.js';
 import { addTo } from '../groups.js';
 import type { ClaimsChange, Connect, HistoryEntry, Push, Receive } from '../operation.js';
+import type { Sessions } from '../sessions.js';
 import type { Checked, Violation } from '../violation.js';
 
 /** A push, over all of its attempts with one Idempotency-Key, or a change of claims, which is an event as well. */
@@ -10,9 +11,10 @@ interface Sent {
   readonly by: Push | ClaimsChange;
 }
 
-/** Events come to open sockets within a second after the answer, if no fault concerns the two instances. */
+/** Events come to open sockets within a second after the answer, if no fault concerns the two instances, and the user is not gone. */
 export function* deliveredLate(
   entries: readonly HistoryEntry[],
+  { merges }: Sessions,
   disturbances: Disturbances,
   checked: Checked,
 ): Generator<Violation> {
@@ -47,6 +49,7 @@ export function* deliveredLate(
     places.set(user, place);
     if (ended === Infinity) continue;
     const due = ended + CALM_MS;
+    if (merges.mayBeGone(user, due)) continue;
     // Of one instance's faults those count that befell the one that took the push, or that of the socket.
     const isCalm = (instance: number): boolean =>
       !disturbances.overlap({ begun, ended: due }, RECOVERY_MS, instance);

@@ -12,12 +12,12 @@ export class Listening {
 
   /**
    * @param first its first entry, which says who it is: a user, on a device
-   * @param history of the user, all of it, in the order of the offsets
+   * @param history of the user, all of it, in the order of the offsets; undefined: it went with the user
    * @param pushes by what they carry
    */
   constructor(
     private readonly first: Connect | Receive,
-    private readonly history: readonly Stored[],
+    private readonly history: readonly Stored[] | undefined,
     private readonly pushes: ReadonlyMap<string, Push>,
     private readonly tell: Tell,
   ) {
@@ -26,7 +26,7 @@ export class Listening {
 
   ready(connect: Connect): void {
     this.last = connect;
-    if (this.position === undefined || connect.from === undefined) {
+    if (!this.history || this.position === undefined || connect.from === undefined) {
       this.position = connect.offset!;
     } else if (connect.recovered !== true || connect.offset !== this.position) {
       this.tell(`came with offset ${connect.from}, and could not go on from there`, connect);
@@ -40,7 +40,7 @@ export class Listening {
     if (before) return this.tell('received twice', before, event);
     this.ids.set(event.id, event);
     this.checkAddressee(event);
-    if (event.offset === null) return;
+    if (event.offset === null || !this.history) return;
     if (this.position === undefined || event.offset <= this.position) {
       return this.tell(`received out of order, after ${this.position}`, event);
     }
@@ -57,8 +57,9 @@ export class Listening {
   }
 
   private missed(after: number, before: number, shown: HistoryEntry): void {
-    for (let i = this.placeAfter(after); i < this.history.length; i++) {
-      const event = this.history[i]!;
+    const { history = [] } = this;
+    for (let i = this.placeAfter(after); i < history.length; i++) {
+      const event = history[i]!;
       if (event.offset >= before) break;
       if (event.device === null || event.device === this.first.device)
         this.tell('never received', event, shown);
@@ -77,12 +78,12 @@ export class Listening {
   }
 
   private at(offset: number): Stored | undefined {
-    const event = this.history[this.placeAfter(offset - 1)];
+    const event = this.history?.[this.placeAfter(offset - 1)];
     return event?.offset === offset ? event : undefined;
   }
 
   /** The place in the history of the first event after an offset. */
   private placeAfter(offset: number): number {
-    return placeAfter(this.history, (event) => event.offset <= offset);
+    return placeAfter(this.history ?? [], (event) => event.offset <= offset);
   }
 }
