@@ -6,7 +6,6 @@ import { EXAMPLE } from '../../openapi/examples.js';
 import { document, routes, tokenOf, type Route } from './document.js';
 import { query as queryDatabase } from '../support/database.js';
 import { SERVICE_KEY, startTestService } from '../support/service.js';
-import { link, tokensAt } from '../linking/person.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { use } from '../support/use.js';
@@ -106,16 +105,16 @@ describe('every example of the document', () => {
   }
 
   /** @returns the state of a joining, or the token of a merge; undefined: the identity is joined */
-  async function proveIdentity(path: string, tokens: Tokens, user: string): Promise<string | undefined> {
-    if (path.endsWith('/merge')) await tokensAt(service, 'mock', user);
-    if (path.endsWith('/complete')) {
-      const begun = await bearer(service.url, tokens.access_token).post('/me/identities', {
-        provider: 'mock',
-      });
-      return (begun.body as { state: string }).state;
+  async function proveIdentity(path: string, { access_token }: Tokens, user: string) {
+    if (path.endsWith('/merge')) {
+      const of = { code: user, state: await beginSignIn(service.url, { provider: 'mock' }) };
+      await fetch(`${service.url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(of) });
     }
-    const joins = path.endsWith('/merge') || path.endsWith('}');
-    const { body } = joins ? await link(service, tokens, 'mock', user) : { body: {} };
+    const caller = bearer(service.url, access_token);
+    const { body: begun } = await caller.post('/me/identities', { provider: 'mock' });
+    const { state } = begun as { state: string };
+    if (!/(merge|\})$/.test(path)) return state;
+    const { body } = await caller.post('/me/identities/complete', { code: user, state });
     return (body as { merge_token?: string }).merge_token;
   }
 
