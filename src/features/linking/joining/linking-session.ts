@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { Clock } from '../../../platform/database/clock.js';
 import type { SessionIds } from '../../../platform/events.js';
@@ -36,5 +37,14 @@ export class LinkingSessions {
     const since = session.authTime ?? session.createdAt;
     if (since.getTime() > this.clock.now() - MOST_AGE * 1000) return;
     throw authenticateAgain('sign in again, and then repeat this within five minutes');
+  }
+
+  /**
+   * Requires that nobody has signed the caller out since `require`. Exact once the user is locked.
+   * @throws OAuthError `invalid_grant`
+   */
+  async requireLive(caller: SessionIds, manager: EntityManager): Promise<void> {
+    if (await this.sessions.isLive(caller, manager)) return;
+    throw new OAuthError('invalid_grant', 'the session has ended', { reason: 'signed_out' });
   }
 }
