@@ -15,7 +15,6 @@ import type { SessionIds } from '../../../platform/events.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { defaultRedirectUri, redirectUriAt } from '../../../provider/redirect-uris.js';
 import { lockEach, lockWholeUser } from '../../../user/lock-user.js';
-import { User } from '../../../user/user.entity.js';
 import { UserStore } from '../../../user/user.store.js';
 import {
   ownView,
@@ -170,7 +169,7 @@ export class Identities {
       const user = await lockWholeUser(manager, userId);
       if (caller) await this.sessions.requireLive(caller, manager);
       if (!user) throw noSuchUser();
-      const other = await manager.findOneBy(User, { userId: identityId });
+      const other = await this.users.findAny(identityId, manager);
       this.requireLink(user, provider);
       if (user.suspendedAt) throw new OAuthError('access_denied', 'the user is suspended');
       const all = await this.identities.find(userId, manager);

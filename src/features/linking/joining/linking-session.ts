@@ -34,8 +34,10 @@ export class LinkingSessions {
     if (!session || session.begunAt !== null || (await this.identities.ofSession(caller)) !== null) {
       throw new OAuthError('access_denied', 'sign in by your own identity, on this device, for this');
     }
-    const since = session.authTime ?? session.createdAt;
-    if (since.getTime() > this.clock.now() - MOST_AGE * 1000) return;
+    const { authTime, createdAt } = session;
+    // The clock of a provider may be ahead: no session is younger than its begin.
+    const since = Math.min(authTime?.getTime() ?? Infinity, createdAt.getTime());
+    if (since > this.clock.now() - MOST_AGE * 1000) return;
     throw authenticateAgain('sign in again, and then repeat this within five minutes');
   }
 
