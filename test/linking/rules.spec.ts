@@ -254,15 +254,16 @@ describe('a user with a joined identity', () => {
 
   it('has sessions of both doors under MAX_SESSIONS and SESSION_IDLE_TTL', async () => {
     const { ada, octo, own, other } = await person();
+    // Less than a minute: else a use that is to be written would make it now.
     await sql(
-      `UPDATE refresh_tokens SET last_used_at = now() - interval '1 h' WHERE session_id = $1`,
+      `UPDATE refresh_tokens SET last_used_at = now() - interval '50 s' WHERE session_id = $1`,
       claimsOf(other.access_token)['sid'],
     );
     const third = await tokensAt(few, 'hub', octo);
     expect(third).toMatchObject({ idle_expires_in: 300 });
     expect(await Promise.all([own, other, third].map(isLive))).toEqual([true, false, true]);
     await sql(
-      `UPDATE refresh_tokens SET last_used_at = now() - interval '1 h' WHERE session_id = $1`,
+      `UPDATE refresh_tokens SET last_used_at = now() - interval '50 s' WHERE session_id = $1`,
       claimsOf(third.access_token)['sid'],
     );
     await tokensAt(few, 'corp', ada);
