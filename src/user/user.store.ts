@@ -70,6 +70,11 @@ export class UserStore {
     return this.findBatched(userId);
   }
 
+  /** Finds a user, also one who was removed, or is part of another one; without a lock. @public */
+  findAny(userId: string, manager: EntityManager): Promise<User | null> {
+    return manager.findOneBy(User, { userId });
+  }
+
   /** Returns the ids of existing users among some, in order. */
   async findExisting(manager: EntityManager, userIds: readonly string[]): Promise<string[]> {
     const users = await manager.find(User, {

@@ -142,6 +142,9 @@ describe('an identity of another provider', () => {
       'Bearer error="insufficient_user_authentication", max_age="300"',
     ]);
     await bearer(here.url, own.access_token).delete('/me/identities/hub').expect(401);
+    // The provider's clock is ahead.
+    await sql(`UPDATE refresh_tokens SET auth_time = now() + interval '1 d' WHERE user_id = $1`, own.user_id);
+    await bearer(here.url, own.access_token).delete('/me/identities/hub').expect(401);
   });
 
   it('signs nobody in once the user has not for REFRESH_TOKEN_TTL, is suspended, or `links` names it no more', async () => {

@@ -225,8 +225,11 @@ export class SessionStore {
     return this.dataSource.manager.findOneBy(Session, { userId, sessionId });
   }
 
-  isLive({ userId, sessionId }: SessionKey): Promise<boolean> {
-    const sessions = this.dataSource.manager.createQueryBuilder(Session, 'session');
+  isLive(
+    { userId, sessionId }: SessionKey,
+    manager: EntityManager = this.dataSource.manager,
+  ): Promise<boolean> {
+    const sessions = manager.createQueryBuilder(Session, 'session');
     return sessions.where({ userId, sessionId }).andWhere(LIVING).getExists();
   }
 

@@ -2,9 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SessionIds } from '../../../platform/events.js';
 import type { LastIdentity } from '../../../user/last-identity.js';
+import { hasSessionOf, MOST_SESSIONS } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
 import { JoinedIdentity } from './joined-identity.entity.js';
 import { JoinedSession } from './joined-session.entity.js';
+
+/**
+ * Sessions of a user by joined identities that are noted, live or not: all are read at a sign-in, and at a
+ * parting. More than the live ones that a user may have.
+ */
+const MOST_NOTED = 2 * MOST_SESSIONS;
 
 /** Identity that is to be joined. */
 export type NewIdentity = Omit<JoinedIdentity, 'linkedAt'> & { readonly identity: LastIdentity };
@@ -47,11 +54,17 @@ export class JoinedIdentities {
     return linkedAt;
   }
 
-  /** Parts an identity: the next sign-in by it makes another user. */
-  async remove(manager: EntityManager, { userId, identityId }: JoinedIdentity): Promise<void> {
+  /**
+   * Parts an identity: the next sign-in by it makes another user.
+   * @returns the sessions that have begun by it
+   */
+  async remove(manager: EntityManager, { userId, identityId }: JoinedIdentity): Promise<SessionIds[]> {
     await manager.delete(JoinedIdentity, { identityId, userId });
+    // Only now: whoever had the lock of BEGIN has noted the session, and nobody gets it any more.
+    const begun = await this.sessions(identityId, manager);
     await this.users.unhide(manager, { userId: identityId, mergedInto: userId });
     await manager.delete(JoinedSession, { identityId, userId });
+    return begun;
   }
 
   /** Notes that a session has begun by an identity. @param ttl seconds @returns whether it is joined */
@@ -66,18 +79,24 @@ export class JoinedIdentities {
     return session?.identityId ?? null;
   }
 
+  /** @returns whether a user has had so many sessions by joined identities that another must wait */
+  async isFull(userId: string): Promise<boolean> {
+    return (await this.dataSource.manager.countBy(JoinedSession, { userId })) >= MOST_NOTED;
+  }
+
   /** Returns the ids of the sessions of a user that have begun by a joined identity. */
   async sessionIds(userId: string): Promise<string[]> {
     const sessions = await this.dataSource.manager.findBy(JoinedSession, { userId });
     return sessions.map(({ sessionId }) => sessionId);
   }
 
-  /** Returns the sessions that have begun by an identity. */
+  /** Returns the live sessions that have begun by an identity. */
   async sessions(
     identityId: string,
     manager: EntityManager = this.dataSource.manager,
   ): Promise<SessionIds[]> {
-    const sessions = await manager.findBy(JoinedSession, { identityId });
+    const noted = manager.createQueryBuilder(JoinedSession, 'noted').where({ identityId });
+    const sessions = await noted.andWhere(hasSessionOf('noted')).getMany();
     return sessions.map(({ userId, sessionId }) => ({ userId, sessionId, deviceId: null }));
   }
 
@@ -86,8 +105,10 @@ export class JoinedIdentities {
     const { userId: mergedInto, identityId, provider, providerUserId, username, email } = joined;
     const hidden = { userId: identityId, provider, providerUserId, identity, mergedInto };
     await this.dataSource.transaction(async (manager) => {
-      if (!(await this.users.renameHidden(manager, hidden))) return;
-      await manager.update(JoinedIdentity, { identityId, userId: mergedInto }, { username, email });
+      // Locks in the order of a parting and of a removal: the link, then the hidden user.
+      const link = { identityId, userId: mergedInto };
+      const { affected } = await manager.update(JoinedIdentity, link, { username, email });
+      if (affected! > 0) await this.users.renameHidden(manager, hidden);
     });
   }
 }

@@ -14,7 +14,7 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../../platform/events.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { defaultRedirectUri, redirectUriAt } from '../../../provider/redirect-uris.js';
-import { lockEach } from '../../../user/lock-user.js';
+import { lockEach, lockWholeUser } from '../../../user/lock-user.js';
 import { UserStore } from '../../../user/user.store.js';
 import {
   ownView,
@@ -28,6 +28,7 @@ import {
 import type { JoinedIdentity } from '../identities/joined-identity.entity.js';
 import { JoinedIdentities, type NewIdentity } from '../identities/joined-identities.store.js';
 import { MergeTokens } from '../merge/merge-tokens.js';
+import { LinkingSessions } from './linking-session.js';
 
 /** Identities that a user may join to their own. */
 const MOST_JOINED = 10;
@@ -45,6 +46,7 @@ export class Identities {
     private readonly steps: SignInSteps,
     private readonly refusals: SignInRefusals,
     private readonly identities: JoinedIdentities,
+    private readonly sessions: LinkingSessions,
     private readonly tokens: MergeTokens,
     private readonly users: UserStore,
     private readonly history: ChannelHistory,
@@ -101,7 +103,7 @@ export class Identities {
     });
     const admitted = await this.steps.check(verified, origin);
     const joined = toJoined(caller.userId, admitted);
-    const taken = await this.join(joined, origin);
+    const taken = await this.join(joined, origin, caller);
     if (taken !== 'taken') return toView({ ...joined, linkedAt: taken });
     const { provider, username, email } = joined;
     const merge_token = await this.tokens.make(caller, joined);
@@ -143,9 +145,7 @@ export class Identities {
       const [locked] = await lockEach(manager, [userId]);
       const present = (await this.identities.find(userId, manager)).find((one) => one.provider === provider);
       if (!locked || present?.identityId !== identity.identityId) throw noSuchIdentity();
-      const { identityId } = present;
-      const begun = await this.identities.sessions(identityId, manager); // also since the first look
-      await this.identities.remove(manager, present);
+      const begun = await this.identities.remove(manager, present); // also since the first look
       await this.signOuts.endEachIn(within, begun, origin, cause);
       await append('identities.changed', [[userId, {}]]);
       await this.audit.write(manager, [toFacts('identity_unlinked', present, origin)]);
@@ -158,14 +158,18 @@ export class Identities {
     throw new OAuthError('access_denied', 'identities of this provider cannot be joined');
   }
 
-  /** @returns since when it is joined; `taken`: it is that of another user */
-  private async join(joined: NewIdentity, origin: Origin): Promise<Date | 'taken'> {
+  /**
+   * @param caller a session, which may have ended while the provider was asked; absent: an operator
+   * @returns since when it is joined; `taken`: it is that of another user
+   */
+  private async join(joined: NewIdentity, origin: Origin, caller?: SessionIds): Promise<Date | 'taken'> {
     const { userId, identityId, provider } = joined;
     return this.history.transactionOf(userId, async ({ manager, append }) => {
-      const locked = await lockEach(manager, [userId, identityId]);
-      const user = locked.find((one) => one.userId === userId && one.removedAt === null);
-      const other = locked.find((one) => one.userId === identityId);
+      // Of the identity, `add` takes the lock: a parting and a removal have the user's before it.
+      const user = await lockWholeUser(manager, userId);
+      if (caller) await this.sessions.requireLive(caller, manager);
       if (!user) throw noSuchUser();
+      const other = await this.users.findAny(identityId, manager);
       this.requireLink(user, provider);
       if (user.suspendedAt) throw new OAuthError('access_denied', 'the user is suspended');
       const all = await this.identities.find(userId, manager);

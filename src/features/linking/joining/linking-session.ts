@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import { Clock } from '../../../platform/database/clock.js';
 import type { SessionIds } from '../../../platform/events.js';
@@ -33,8 +34,19 @@ export class LinkingSessions {
     if (!session || session.begunAt !== null || (await this.identities.ofSession(caller)) !== null) {
       throw new OAuthError('access_denied', 'sign in by your own identity, on this device, for this');
     }
-    const since = session.authTime ?? session.createdAt;
-    if (since.getTime() > this.clock.now() - MOST_AGE * 1000) return;
+    const { authTime, createdAt } = session;
+    // The clock of a provider may be ahead: no session is younger than its begin.
+    const since = Math.min(authTime?.getTime() ?? Infinity, createdAt.getTime());
+    if (since > this.clock.now() - MOST_AGE * 1000) return;
     throw authenticateAgain('sign in again, and then repeat this within five minutes');
+  }
+
+  /**
+   * Requires that nobody has signed the caller out since `require`. Exact once the user is locked.
+   * @throws OAuthError `invalid_grant`
+   */
+  async requireLive(caller: SessionIds, manager: EntityManager): Promise<void> {
+    if (await this.sessions.isLive(caller, manager)) return;
+    throw new OAuthError('invalid_grant', 'the session has ended', { reason: 'signed_out' });
   }
 }

@@ -14,6 +14,7 @@ import { UserStore } from '../../../user/user.store.js';
 import type { JoinedIdentity } from '../identities/joined-identity.entity.js';
 import { JoinedIdentities, type NewIdentity } from '../identities/joined-identities.store.js';
 import { checkRoom, Identities } from '../joining/identities.service.js';
+import { LinkingSessions } from '../joining/linking-session.js';
 import { MergeTokens } from './merge-tokens.js';
 
 declare module '../../../user/user-lifecycle.js' {
@@ -32,6 +33,7 @@ export class Merges {
     private readonly tokens: MergeTokens,
     private readonly identities: JoinedIdentities,
     private readonly joining: Identities,
+    private readonly sessions: LinkingSessions,
     private readonly providers: ProviderRegistry,
     private readonly users: UserStore,
     private readonly lifecycles: UserLifecycles,
@@ -52,12 +54,12 @@ export class Merges {
     const joined = await this.tokens.spend(caller, token);
     const { userId } = caller;
     const former = joined.identityId;
-    await this.history.transaction(({ manager }) => this.judge(manager, userId, joined));
+    await this.history.transaction(({ manager }) => this.judge(manager, caller, joined));
     const all = { userId: former, sessionId: null, deviceId: null };
     await this.signOuts.signOut('all', all, origin, { cause: CAUSE });
     await this.removals.removeMost(former);
     await this.history.transactionOf(userId, async ({ manager, append }) => {
-      const { other, come } = await this.judge(manager, userId, joined);
+      const { other, come } = await this.judge(manager, caller, joined);
       await this.removals.removeRest(manager, other, origin, CAUSE);
       // Something else keeps the account out, and would not keep the identity out.
       if ((await this.users.stateOf(former, manager)) !== undefined) throw cannotMerge();
@@ -77,16 +79,20 @@ export class Merges {
    */
   private async judge(
     manager: EntityManager,
-    userId: string,
+    caller: SessionIds,
     { identityId, provider }: NewIdentity,
   ): Promise<{
     readonly other: Pick<JoinedIdentity, 'userId' | 'provider'>;
     readonly come: readonly NewIdentity[];
   }> {
+    const { userId } = caller;
+    // A hidden user is locked after the one who has it, whatever the order of their ids.
+    if ((await this.users.stateOf(identityId, manager)) !== 'user') throw notThere();
     const locked = await lockEach(manager, [userId, identityId], 'removal');
     const user = locked.find((one) => one.userId === userId && one.removedAt === null);
     const other = locked.find((one) => one.userId === identityId && one.removedAt === null);
-    if (!user || !other) throw new OAuthError('invalid_grant', 'the user is not there any more');
+    if (!user || !other) throw notThere();
+    await this.sessions.requireLive(caller, manager);
     this.joining.requireLink(user, provider);
     if (user.suspendedAt || other.suspendedAt) throw cannotMerge();
     const state = (await this.lifecycles.describe([other])).get(identityId);
@@ -113,6 +119,10 @@ function toNew({
   email,
 }: JoinedIdentity): NewIdentity {
   return { userId, provider, providerUserId, identityId, username, email, identity: {} };
+}
+
+function notThere(): OAuthError {
+  return new OAuthError('invalid_grant', 'the user is not there any more');
 }
 
 function cannotMerge(): OAuthError {

@@ -65,6 +65,7 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     // A provider lets programs act for its own users only.
     if (isAsserted) throw new OAuthError('access_denied', 'not for a joined identity');
     if (user.identity?.isRefused) throw signInFirst('own identity was refused');
+    if (await this.identities.isFull(userId)) throw tooMany();
     const { authTime, sessionExpiry } = identity;
     return {
       provider: user.provider,
@@ -126,6 +127,11 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     if (joined) return deriveUserId(joined.provider, joined.identity.providerUserId);
     return approvedBy === undefined ? null : this.identities.ofSession({ userId, sessionId: approvedBy });
   }
+}
+
+function tooMany(): OAuthError {
+  const message = 'too many sign-ins by joined identities: sign in by your own identity';
+  return new OAuthError('slow_down', message, { headers: { 'Retry-After': '3600' } });
 }
 
 function signInFirst(reason: string): OAuthError {
