@@ -29,6 +29,7 @@ const OPENS = {
   read: ['key:read'],
   support: ['key:support', 'key:users', 'with support', 'with admin'],
   users: ['key:users', 'with admin'],
+  'key of users': ['key:users'],
   'read or support': ['key:read', 'key:support', 'key:users', 'with support', 'with admin'],
 } as const;
 
@@ -47,6 +48,7 @@ const SCHEMES: Record<Kind, string[]> = {
   read: ['serviceKey read'],
   support: ['serviceKey support', 'accessToken support'],
   users: ['serviceKey users', 'accessToken users'],
+  'key of users': ['serviceKey users'],
   'read or support': ['serviceKey read', 'serviceKey support', 'accessToken support'],
 };
 
@@ -84,7 +86,7 @@ const ACCESS: Readonly<Record<string, Kind>> = {
   'POST /me/identities/merge': 'user',
   'DELETE /me/identities/:provider': 'user',
   'GET /users/:user_id/identities': 'users',
-  'POST /users/:user_id/identities': 'users',
+  'POST /users/:user_id/identities': 'key of users',
   'DELETE /users/:user_id/identities/:provider': 'users',
   'GET /me/device-requests': 'user',
   'POST /me/device-requests/:user_code': 'user',

@@ -1,9 +1,8 @@
-import { useMemo, useRef, type ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 import useSWR from 'swr';
 import { call, type ApiError } from '../../api/api.js';
 import { useMayChange } from '../../api/session.js';
 import type { User } from '../../api/types.js';
-import { useProviders } from '../../api/use-providers.js';
 import type { OfUserProps } from '../../feature.js';
 import { Action } from '../../parts/action.js';
 import { Failure } from '../../parts/states.js';
@@ -19,16 +18,12 @@ interface Identity {
   readonly primary: boolean;
 }
 
-interface Identities {
-  readonly identities: readonly Identity[];
-  /** Names of the providers of identities that may be joined besides. */
-  readonly joinable: readonly string[];
-}
-
 /** The identities by which a user may sign in. */
 export function IdentitiesOfUser({ user, path, reload }: OfUserProps): ReactNode {
   const mayChange = useMayChange();
-  const { data, error, mutate } = useSWR<Identities, ApiError>(mayChange ? `${path}/identities` : null);
+  const { data, error, mutate } = useSWR<{ identities: readonly Identity[] }, ApiError>(
+    mayChange ? `${path}/identities` : null,
+  );
   const columns = useMemo(() => {
     const refresh = (): void => {
       void mutate();
@@ -65,17 +60,6 @@ export function IdentitiesOfUser({ user, path, reload }: OfUserProps): ReactNode
     <section className="card list" aria-labelledby="identities">
       <div className="head">
         <h2 id="identities">Identities</h2>
-        {data && (
-          <Join
-            user={user}
-            path={path}
-            joinable={data.joinable}
-            refresh={() => {
-              void mutate();
-              reload();
-            }}
-          />
-        )}
       </div>
       {error && <Failure error={error} retry={() => void mutate()} />}
       {data && (
@@ -114,63 +98,5 @@ function Part({ provider, user, path, refresh }: ChangeProps & { provider: strin
       Sessions of <bdi className="strong">{nameOf(user)}</bdi> that have begun at{' '}
       <bdi className="strong">{provider}</bdi> end at once. The next sign-in there makes another user.
     </Action>
-  );
-}
-
-function Join({
-  user,
-  path,
-  joinable,
-  refresh,
-}: ChangeProps & {
-  joinable: readonly string[];
-}): ReactNode {
-  const provider = useRef<HTMLSelectElement>(null);
-  const id = useRef<HTMLInputElement>(null);
-  const others = useProviders().filter(({ name }) => joinable.includes(name));
-  if (others.length === 0) return null;
-  const run = async (): Promise<string> => {
-    const identity = { provider: provider.current!.value, provider_user_id: id.current!.value };
-    try {
-      await call(`${path}/identities`, 'POST', identity);
-    } catch (error) {
-      throw await explained(error as ApiError, identity);
-    }
-    refresh();
-    return 'The identity is joined.';
-  };
-  return (
-    <Action label="Join by hand" question="Join an account that has not signed in?" yes="Join" run={run}>
-      <p>
-        Whoever owns the account signs in as <bdi className="strong">{nameOf(user)}</bdi> from then on. Ask
-        the person for the proof that it is theirs.
-      </p>
-      <label className="field">
-        Provider
-        <select ref={provider}>
-          {others.map(({ name, label }) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label className="field">
-        Id of the account there
-        <input ref={id} maxLength={255} autoComplete="off" spellCheck={false} />
-      </label>
-    </Action>
-  );
-}
-
-/** An error that names the other person, if the account is theirs. */
-async function explained(error: ApiError, identity: Record<string, string>): Promise<Error> {
-  if (error.status !== 409) return error;
-  const search = new URLSearchParams(identity).toString();
-  const { users } = await call<{ users: User[] }>(`/users?${search}`);
-  const [other] = users;
-  if (!other) return error;
-  return new Error(
-    `This account signs in here as ${nameOf(other)}. Only the person can merge the two, on your page.`,
   );
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { RequestOrigin, type Origin } from '../../../audit/audit-event.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import { Requires } from '../../../platform/http/access.js';
+import { Requires, ServiceKeyOnly } from '../../../platform/http/access.js';
 import { UuidPipe } from '../../../platform/http/parameters/uuid.js';
 import { NewIdentityDto, type IdentityList, type IdentityView } from '../identities/identities.dto.js';
 import { Identities } from '../joining/identities.service.js';
@@ -28,11 +28,13 @@ export class UserIdentitiesController {
   /**
    * Join an identity without a sign-in so far
    *
-   * Repeated, it changes nothing. An identity that has signed in is joined by its person alone.
+   * For moving in, by a service key alone: a person with the right could sign in as any user. Repeated, it
+   * changes nothing. An identity that has signed in is joined by its person alone.
    *
    * @returns The identity.
    * @throws OAuthError `not_found`, `access_denied`, `identity_in_use`
    */
+  @ServiceKeyOnly('users')
   @Post()
   @HttpCode(200)
   joinIdentity(
