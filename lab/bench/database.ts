@@ -16,7 +16,7 @@ const SETTINGS = [
   'shared_buffers=256MB',
 ];
 
-/** Of a long run, whose tables grow. */
+/** Of a long run: its tables grow. */
 export const WITH_MAINTENANCE = SETTINGS.filter((one) => !one.startsWith('autovacuum'));
 
 export interface Database {

@@ -62,7 +62,7 @@ export async function fillUsers(admin: Client): Promise<void> {
   await admin.query('VACUUM (ANALYZE) users');
 }
 
-/** Inserts those who sign in, with their devices; all is as a sign-in has written it, so that the next writes nothing new. */
+/** Inserts users who sign in, with their devices; all is as a sign-in has written it, so that the next writes nothing new. */
 async function insertUsers(admin: Client): Promise<void> {
   const numbers = [...Array(SIGN_IN_USERS).keys()];
   const identities = numbers.map(codeOf).map(identityOf);

@@ -57,7 +57,7 @@ export function edited(entries: readonly HistoryEntry[]): readonly Edit[] {
   ];
 }
 
-/** The same for the rules of a service with limits. */
+/** Edits for the rules of a service with limits. */
 export function editedWithLimits(entries: readonly HistoryEntry[], limits: Limits): readonly Edit[] {
   const refreshed = (finds: RegExp, to: (one: Refresh) => Refresh): Edit => ({
     finds,

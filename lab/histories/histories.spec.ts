@@ -143,7 +143,7 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
   },
 );
 
-/** The same on two instances, with a fault that the checker has to find. */
+/** A history of two instances, with a fault that the checker has to find. */
 describe('a planted fault', () => {
   let world: World;
   beforeAll(async () => {

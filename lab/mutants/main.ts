@@ -66,7 +66,7 @@ async function testOne(mutant: Mutant): Promise<void> {
   console.log(result);
 }
 
-/** The spec that killed the last mutant of the file, those of its folder, others; the fastest first. */
+/** The spec that killed the last mutant of the file, specs of its folder, others; the fastest first. */
 function chosen(specs: readonly string[], { folder, file }: Mutant): string[] {
   const rank = (spec: string): number =>
     spec === killers.get(file) ? 0 : spec.includes(`/${basename(folder)}/`) ? 1 : 2;

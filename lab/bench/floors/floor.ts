@@ -9,7 +9,7 @@ import { createFloorServer } from './server.js';
 import { signInInOne } from './sign-in-one.js';
 
 // The service's work without a framework: node:http, pg with named statements, node:crypto. The distance between this and
-// the service is what a framework can cost. The first message tells which kind of floor to be.
+// the service is what a framework can cost. The first message has the kind of floor.
 const REFRESHES = {
   one: refreshInBatches,
   batch: refreshInBatches,

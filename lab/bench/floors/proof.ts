@@ -10,7 +10,7 @@ interface Proof {
 }
 
 /**
- * Judges a proof as it is written down in an afternoon: what RFC 9449 §4.3 asks for, and nothing against strange spellings.
+ * Validates a proof as it is written down in an afternoon: what RFC 9449 §4.3 asks for, and nothing against strange spellings.
  * @throws Error when it is not good
  */
 export function verifyProof(proof: string): Proof {
