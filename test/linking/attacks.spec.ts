@@ -14,7 +14,7 @@ const OF_HUB = 'a-token-of-the-directory-of-hub-with-enough-characters';
 const MORE = Array.from({ length: 11 }, (_, i) => `p${i}`);
 const ROUNDS = 6;
 
-/** What nobody gets who has only a part of what a joining needs. */
+/** A caller with a part of what a joining needs gets nothing. */
 describe('an attack on joined identities', () => {
   const corp = use(() => StubProvider.start());
   const hub = use(() => StubProvider.start());
@@ -188,7 +188,7 @@ describe('an attack on joined identities', () => {
     await merge(own, token).expect(200);
     const asOwn = await tokensAt(here, 'hub', octo, { device_id: randomUUID() });
     await bearer(here.url, own.access_token).delete('/me/identities/hub').expect(204);
-    // The provider has given the id to somebody else, who joins it.
+    // The provider has given the id to another person, who joins it.
     const next = await tokensAt(here, 'hub', octo);
     expect([next.user_id, claimsOf(next.access_token)['plan']]).toEqual([
       deriveUserId('hub', octo),

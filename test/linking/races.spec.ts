@@ -18,7 +18,7 @@ function gate() {
   return { promise, resolve };
 }
 
-/** What nobody gets by being faster than an end. */
+/** Calls that are under way while a session or an identity ends. */
 describe('joined identities at one time with', () => {
   const corp = use(() => StubProvider.start());
   const hub = use(() => StubProvider.start());

@@ -42,7 +42,7 @@ export class LinkingSessions {
   }
 
   /**
-   * Requires that nobody has signed the caller out since `require`. Exact once the user is locked.
+   * Requires that the caller was not signed out since `require`. Exact once the user is locked.
    * @throws OAuthError `invalid_grant`
    */
   async requireLive(caller: SessionIds, manager: EntityManager): Promise<void> {
