@@ -45,10 +45,7 @@ export const showDeviceRequests = (
 
 /** Implements `showIdentities`. */
 export const showIdentities = (...parts: [...Parts, options?: IdentitiesOptions]): Promise<() => void> =>
-  show<IdentitiesOptions>(
-    import('./identities/identities.js').then(({ inLanguage }) => inLanguage(parts[2].language)),
-    ...parts,
-  );
+  show(import('./identities/identities.js'), ...parts);
 
 /** Separate files: each user loads at most one. */
 const LANGUAGES: Readonly<Record<string, () => Promise<{ default: AccountTexts }>>> = {
@@ -78,12 +75,22 @@ async function show<Options extends object>(
 ): Promise<() => void> {
   const others = LOADERS[texts.language]?.().catch(() => undefined); // then in English
   const [component, language] = await Promise.all([orNetworkError(loading), others]);
-  const words = { ...english, ...language?.default, ...texts };
+  const words = { ...english, ...language?.default, ...texts, language: localeOf(texts.language) };
   const pages = (most: number): Promise<DevicePages> => loadPages(client, api, most);
-  const kit = { client, pages, texts: words, orNetworkError, make, icon, mount };
+  const follow: Kit['follow'] = (events, act) => followChannel(client, events, act);
+  const kit = { client, pages, texts: words, orNetworkError, make, filled, keyed, busy, follow, icon, mount };
   if (!claimed.signal.aborted)
     claimed.signal.addEventListener('abort', component.show(kit, place, options ?? ({} as Options)));
   return () => claimed.abort();
+}
+
+/** @param language may be the application's, and so invalid, such as `pt_BR`: then dates are in the browser's language */
+function localeOf(language: string): string {
+  try {
+    return new Intl.Locale(language).toString();
+  } catch {
+    return navigator.language;
+  }
 }
 
 interface Page {
@@ -112,6 +119,59 @@ const make: Kit['make'] = (name, properties = {}, ...children) => {
   element.append(...children);
   return element;
 };
+
+const filled: Kit['filled'] = (text, values) =>
+  text.split(/\{(\w+)\}/).map((part, index) => {
+    if (index % 2 === 0) return part;
+    const value = values[part] ?? '';
+    return typeof value === 'string' ? make('bdi', {}, value) : value.cloneNode(true); // a text may have it twice
+  });
+
+const keyed: Kit['keyed'] = (list, makeRow) => {
+  const rows = new Map<string, ReturnType<typeof makeRow>>();
+  return (things) => {
+    const root = list.getRootNode() as ShadowRoot;
+    const focused = [...list.children].findIndex((row) => row.contains(root.activeElement));
+    for (const [key, { element }] of rows) {
+      if (things.has(key)) continue;
+      element.remove();
+      rows.delete(key);
+    }
+    [...things].forEach(([key, thing], index) => {
+      const row = rows.get(key) ?? makeRow(key, thing);
+      rows.set(key, row);
+      row.show?.(thing);
+      if (!row.element.parentNode) list.insertBefore(row.element, list.children[index] ?? null);
+    });
+    if (focused < 0 || root.activeElement) return;
+    const next = list.children[focused] ?? list.lastElementChild;
+    next?.querySelector<HTMLElement>('button:not([hidden])')?.focus();
+  };
+};
+
+const busy: Kit['busy'] = async (by, action) => {
+  if (by.ariaBusy) return undefined;
+  by.ariaBusy = by.ariaDisabled = 'true';
+  try {
+    return await action();
+  } finally {
+    by.ariaBusy = by.ariaDisabled = null;
+  }
+};
+
+function followChannel(client: Latchkey, ...[events, act]: Parameters<Kit['follow']>): () => void {
+  let offs: (() => void)[] = [];
+  let isOver = false;
+  const follow = async (): Promise<void> => {
+    const channel = await client.connect();
+    if (!isOver) offs = events.map((event) => channel.on(event, act));
+  };
+  follow().catch(() => undefined); // the list is that of now
+  return () => {
+    isOver = true;
+    for (const off of offs) off();
+  };
+}
 
 const icon: Kit['icon'] = (path) => {
   const [picture, line] = ['svg', 'path'].map((name) =>

@@ -19,7 +19,7 @@ export type DeviceRow = ReturnType<typeof makeRow>;
 
 /** One device of the list, with its buttons and the form for another name. */
 export function makeRow(kit: Kit, { rename, signOut }: Actions) {
-  const { make, icon, texts } = kit;
+  const { make, icon, busy, texts } = kit;
   let device: Device;
   let name: DeviceName;
   const picture = make('span', { className: 'icon' });
@@ -51,13 +51,6 @@ export function makeRow(kit: Kit, { rename, signOut }: Actions) {
     if (!is) return edit.focus();
     input.value = device.device_name ?? name.title;
     input.select();
-  };
-  /** Runs an action once at a time. `disabled` would take the focus away. */
-  const busy = async (by: HTMLElement, action: () => Promise<unknown>): Promise<void> => {
-    if (by.ariaBusy) return;
-    by.ariaBusy = by.ariaDisabled = 'true';
-    await action();
-    by.ariaBusy = by.ariaDisabled = null;
   };
   edit.addEventListener('click', () => setEditing(true));
   cancel.addEventListener('click', () => setEditing(false));

@@ -51,7 +51,7 @@ export function show(
   dialog.addEventListener('keydown', ({ key }) => KEYS.includes(key) || stay());
 
   const tell = (seconds: number): string =>
-    texts.idleEnd.replace('{when}', formatOf(texts.language).format(seconds, 'second'));
+    texts.idleEnd.replace('{when}', new Intl.RelativeTimeFormat(texts.language).format(seconds, 'second'));
   let timer: ReturnType<typeof setInterval> | undefined;
   const tick = (): void => {
     const seconds = Math.max(0, Math.ceil((Date.parse(client.idleEndsAt!) - Date.now()) / 1000));
@@ -73,13 +73,4 @@ export function show(
     stop();
     root.host.remove();
   };
-}
-
-/** @param language may be the application's, and so invalid, such as `pt_BR` */
-function formatOf(language: string): Intl.RelativeTimeFormat {
-  try {
-    return new Intl.RelativeTimeFormat(language);
-  } catch {
-    return new Intl.RelativeTimeFormat();
-  }
 }

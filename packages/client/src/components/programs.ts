@@ -1,17 +1,12 @@
 import type { Device, RefusedProgram } from '../latchkey.js';
 import english from '../texts/account/programs-en.js';
 import type { DeviceName, fill as Fill, namesOf as NamesOf } from './device-names.js';
-import type { Kit } from './kit.js';
+import type { Kit, Row } from './kit.js';
 import { STYLE } from './programs-style.js';
 import type { makeQuestion as MakeQuestion } from './question.js';
 
 const ROBOT =
   'M7 8h10a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H7a2 2 0 0 1-2-2v-6a2 2 0 0 1 2-2ZM12 8V4.500M9.500 12v1.500M14.500 12v1.500';
-
-interface Row<Shown> {
-  readonly element: HTMLElement;
-  readonly show: (shown: Shown) => void;
-}
 
 /** Removes a device, or allows a program again. @returns whether that is done */
 type Act = (action: 'removeDevice' | 'allowProgram', id: string) => Promise<boolean>;
@@ -71,7 +66,7 @@ export function makePrograms(
         const { client_id: client, client_name, resource, scope, allowed_at: since } = agent!;
         setName((name = client_name), client);
         const values = { api: toPlace(resource), scope: scope.split(' ').join(', ') };
-        access.replaceChildren(...isolated(make, texts.programAccess, values));
+        access.replaceChildren(...kit.filled(texts.programAccess, values));
         times.replaceChildren(
           onDate(texts.programSince, since),
           ' · ',
@@ -88,12 +83,9 @@ export function makePrograms(
     const allow = make('button', { type: 'button' }, texts.allowAgain);
     const { element, setName } = makeParts(allow, api, time);
     const run = async (): Promise<void> => {
-      if (allow.ariaBusy) return;
-      allow.ariaBusy = allow.ariaDisabled = 'true'; // `disabled` would take the focus away
       if (await act('allowProgram', id)) say(fill(texts.programAllowed, { program: name }));
-      allow.ariaBusy = allow.ariaDisabled = null;
     };
-    allow.addEventListener('click', () => void run());
+    allow.addEventListener('click', () => void kit.busy(allow, run));
     return {
       element,
       show({ client_id: client, client_name, resource, refused_at: at }): void {
@@ -112,22 +104,9 @@ export function makePrograms(
     const list = make('ul', { role: 'list', ariaLabel: title }); // the style takes the role away in Safari
     const section = make('section', {}, make('h3', {}, title), make('p', {}, hint), list);
     status.before(section);
-    const rows = new Map<string, Row<Shown>>();
+    const showRows = kit.keyed(list, makeOne);
     return (programs: ReadonlyMap<string, Shown>): void => {
-      for (const [id, { element }] of rows) {
-        if (programs.has(id)) continue;
-        const next = element.nextElementSibling ?? element.previousElementSibling ?? root;
-        const isFocused = element.contains(root.activeElement);
-        element.remove();
-        rows.delete(id);
-        if (isFocused) next.querySelector<HTMLElement>('li button:not([hidden])')?.focus();
-      }
-      [...programs].forEach(([id, shown], index) => {
-        const row = rows.get(id) ?? makeOne(id);
-        rows.set(id, row);
-        row.show(shown);
-        if (!row.element.parentNode) list.insertBefore(row.element, list.children[index] ?? null);
-      });
+      showRows(programs);
       section.hidden = !programs.size;
     };
   };
@@ -140,15 +119,6 @@ export function makePrograms(
     showPrograms(new Map(programs.map((program, at) => [program.device_id, [program, names[at]!]])));
     showRefused(new Map(refused.map((program) => [program.device_id, program])));
   };
-}
-
-/** Replaces the placeholders of a text by elements: in a sentence from right to left, addresses stay as they are. */
-function isolated(
-  make: Kit['make'],
-  text: string,
-  values: Readonly<Record<string, string>>,
-): (Node | string)[] {
-  return text.split(/\{(\w+)\}/).map((part, index) => (index % 2 ? make('bdi', {}, values[part]!) : part));
 }
 
 /** A program has the name that it gives itself, and not the browser in which it was allowed. */

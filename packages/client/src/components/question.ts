@@ -2,7 +2,7 @@ import type { Kit } from './kit.js';
 
 /** Asks once before an action, in place of the buttons of an element. */
 export function makeQuestion(
-  { make, texts }: Kit,
+  { make, busy, texts }: Kit,
   place: HTMLElement,
   opener: HTMLButtonElement,
   act: () => Promise<unknown>,
@@ -27,13 +27,10 @@ export function makeQuestion(
     close();
   });
   const run = async (): Promise<void> => {
-    if (yes.ariaBusy) return;
-    yes.ariaBusy = yes.ariaDisabled = 'true'; // `disabled` would take the focus away
     await act();
-    yes.ariaBusy = yes.ariaDisabled = null;
     close();
   };
-  yes.addEventListener('click', () => void run());
+  yes.addEventListener('click', () => void busy(yes, run));
 
   return {
     close,

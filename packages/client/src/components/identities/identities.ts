@@ -1,23 +1,13 @@
 import type { Identities, Identity, OtherIdentity } from '../../identity.js';
 import type { LatchkeyError } from '../../latchkey-error.js';
 import type { IdentitiesOptions } from '../../options.js';
-import type { IdentityTexts } from '../../texts/identities/identities-texts.js';
-import type { Kit } from '../kit.js';
+import english from '../../texts/account/identities-en.js';
+import type { Kit, Row, Values } from '../kit.js';
+import { makeAlert } from './alert.js';
 import { STYLE } from './identities-style.js';
-import { showByKey } from './keyed.js';
-import { filled, makeAlert, type Words } from './question.js';
-import { loadWords } from './words.js';
 
 /** Errors that are not shown: the user knows, or the session ends, which the client reports itself. */
 const SILENT: readonly string[] = ['cancelled', 'signed_out', 'invalid_token'];
-
-type Show = (kit: Kit, place: Element, options: IdentitiesOptions) => () => void;
-
-/** Loads the texts of a language, else English ones. */
-export async function inLanguage(language: string): Promise<{ show: Show }> {
-  const words = await loadWords(language);
-  return { show: (kit, place, options) => show(kit, words, place, options) };
-}
 
 const NONE: Identities = { identities: [], joinable: [] };
 
@@ -25,9 +15,9 @@ const NONE: Identities = { identities: [], joinable: [] };
 const seen = new WeakSet<Promise<unknown>>();
 
 /** @param options are read at each error @returns a function that removes the list */
-function show(kit: Kit, words: IdentityTexts, place: Element, options: IdentitiesOptions): () => void {
-  const { client, make } = kit;
-  const texts = { ...words, ...kit.texts };
+export function show(kit: Kit, place: Element, options: IdentitiesOptions): () => void {
+  const { client, make, filled } = kit;
+  const texts = { ...english, ...kit.texts };
   const root = kit.mount(place, STYLE, texts.language);
   const list = make('ul', { role: 'list', ariaLabel: texts.identities }); // the style takes the role away in Safari
   const add = make('div', { className: 'add' });
@@ -37,7 +27,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
   const status = make('p', { role: 'status' });
   const alert = makeAlert(kit, root);
   root.prepend(list, add, trouble, status);
-  const date = dateOf(texts.language);
+  const date = new Intl.DateTimeFormat(texts.language, { dateStyle: 'medium' });
   let labels: ReadonlyMap<string, string> | undefined;
   let shown: Identities = NONE;
   let left = false;
@@ -49,7 +39,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     if (account) name.append(' (', make('bdi', {}, account), ')');
     return name;
   };
-  const say = (text: string, values: Words = {}): void => status.replaceChildren(...filled(text, values));
+  const say = (text: string, values: Values = {}): void => status.replaceChildren(...filled(text, values));
 
   const fail = (error: LatchkeyError, text?: string): void => {
     if (SILENT.includes(error.code)) return;
@@ -63,16 +53,13 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     retry.hidden = !text;
     options.onError?.(error);
   };
-  /** Does something once at a time; `disabled` would take the focus away. */
-  const run = async (by: HTMLElement, work: () => Promise<void>): Promise<void> => {
-    if (by.ariaBusy) return;
-    by.ariaBusy = 'true';
-    trouble.hidden = true;
-    say('');
-    await work().catch(fail);
-    by.ariaBusy = null;
-    await load();
-  };
+  const run = (by: HTMLElement, work: () => Promise<void>): Promise<void> =>
+    kit.busy(by, async () => {
+      trouble.hidden = true;
+      say('');
+      await work().catch(fail);
+      await load();
+    });
 
   /** Reports an account that is joined, or asks whether its user may become part of this one. */
   const report = async (linking: Promise<Identity>): Promise<void> => {
@@ -88,7 +75,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
   const askToMerge = async (identity: OtherIdentity, token: string) => {
     await load();
     const own = shown.identities.find(({ primary }) => primary);
-    const values: Words = { other: nameOf(identity), own: own ? nameOf(own) : texts.identityOwn };
+    const values: Values = { other: nameOf(identity), own: own ? nameOf(own) : texts.identityOwn };
     const question = filled(texts.mergeQuestion, values);
     const merge = async (): Promise<void> => {
       await client.mergeUser(token).then(() => say(texts.identityMerged, values), fail);
@@ -96,7 +83,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     await alert.ask(question, filled(texts.mergeEffect, values), texts.merge, merge);
   };
 
-  const rowOf = (identity: Identity): HTMLElement => {
+  const rowOf = (_key: string, identity: Identity): Row<Identity> => {
     const { provider, primary, linked_at: since } = identity;
     const name = make('p', {}, make('strong', {}, make('bdi', {}, labelOf(provider))));
     const text = make('div', {}, name);
@@ -108,7 +95,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
       const when = make('time', { dateTime: since }, date.format(Date.parse(since)));
       text.append(make('p', {}, ...filled(texts.identitySince, { when })));
     }
-    if (primary) return row;
+    if (primary) return { element: row };
     const part = make('button', { type: 'button', className: 'danger' }, texts.identityDisconnect);
     part.ariaLabel = texts.identityDisconnectNamed.replace('{provider}', () => labelOf(provider));
     const unlink = (): Promise<void> =>
@@ -125,17 +112,17 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
         .then(() => focusOn(part));
     });
     row.append(part);
-    return row;
+    return { element: row };
   };
   const connect = async (button: HTMLElement, provider: string): Promise<void> => {
     await run(button, () => report(client.link(provider)));
     if (!root.activeElement) focusOn(button); // a dialog was open
   };
-  const buttonOf = (provider: string): HTMLElement => {
+  const buttonOf = (provider: string): Row<string> => {
     const text = texts.identityConnect.replace('{provider}', () => labelOf(provider));
     const button = make('button', { type: 'button', dir: 'auto' }, text);
     button.addEventListener('click', () => void connect(button, provider));
-    return button;
+    return { element: button };
   };
 
   /** Moves the focus to an element, or from one that is removed. */
@@ -143,14 +130,15 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     const next = root.querySelector('.add button') ?? root.querySelector('li button');
     (element?.isConnected ? element : (next as HTMLElement | null))?.focus();
   };
+  const showRows = kit.keyed(list, rowOf);
+  const showButtons = kit.keyed(add, buttonOf);
   const showAll = (): void => {
     const { identities, joinable } = shown;
     const rows = new Map(identities.map((identity) => [JSON.stringify(identity), identity]));
-    const removals = [
-      showByKey(list, rows, rowOf, focusOn),
-      showByKey(add, new Map(joinable.map((name) => [name, name])), buttonOf, focusOn),
-    ];
-    for (const remove of removals) remove();
+    const hadFocus = Boolean(root.activeElement);
+    showRows(rows);
+    showButtons(new Map(joinable.map((provider) => [provider, provider])));
+    if (hadFocus && !root.activeElement) focusOn();
   };
 
   let loads = 0;
@@ -177,16 +165,6 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
 
   let user: string | undefined;
   let offChannel: (() => void) | undefined;
-  const follow = async (): Promise<void> => {
-    const channel = await client.connect();
-    const stops = [
-      channel.on('identities.changed', () => void load()),
-      channel.on('ready', () => void load()),
-    ];
-    const stop = (): void => stops.forEach((off) => off());
-    if (left) stop();
-    else offChannel = stop;
-  };
   const onChange = (): void => {
     const id = client.session?.userId;
     if (id === user) return;
@@ -198,7 +176,7 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     showAll();
     say(id ? texts.wait : '');
     void load();
-    if (id) follow().catch(() => undefined); // without a channel the list is that of now
+    if (id) offChannel = kit.follow(['identities.changed', 'ready'], () => void load());
   };
   const offChange = client.on('change', onChange);
   onChange();
@@ -219,13 +197,4 @@ function show(kit: Kit, words: IdentityTexts, place: Element, options: Identitie
     offChannel?.();
     root.host.remove();
   };
-}
-
-/** @param language may be the application's, and so invalid, such as `pt_BR` */
-function dateOf(language: string): Intl.DateTimeFormat {
-  try {
-    return new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
-  } catch {
-    return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-  }
 }

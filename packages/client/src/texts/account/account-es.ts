@@ -1,6 +1,6 @@
 import type { AccountTexts } from './account-texts.js';
 
-const texts: AccountTexts = {
+const texts: Required<AccountTexts> = {
   language: 'es',
   close: 'Cerrar',
   wait: 'Un momento, por favor',
@@ -71,6 +71,25 @@ const texts: AccountTexts = {
   allowAgain: 'Permitir de nuevo',
   allowAgainNamed: 'Permitir de nuevo: {program}',
   programAllowed: '{program} puede volver a actuar en su nombre.',
+  identities: 'Cuentas con las que inicia sesión',
+  identityOwn: 'Cuenta principal',
+  identitySince: 'Vinculada el {when}',
+  identityConnect: 'Vincular {provider}',
+  identityDisconnect: 'Desvincular',
+  identityDisconnectNamed: 'Desvincular: {provider}',
+  disconnectQuestion: '¿Desvincular {account}?',
+  disconnectEffect:
+    'Ya no podrá iniciar sesión con esta cuenta. Se cerrará la sesión en los dispositivos que la usaron.',
+  identityConnected: '{provider} está vinculado.',
+  identityDisconnected: '{provider} está desvinculado.',
+  mergeQuestion: '¿Combinar {other} con {own}?',
+  mergeEffect:
+    '{other} es aquí otro usuario. Al combinarlos, pasará a formar parte de este: se cerrará la sesión en sus dispositivos y es posible que haya que trasladar sus datos en esta aplicación. No se puede deshacer.',
+  merge: 'Combinar',
+  identityMerged: '{other} ya forma parte de este usuario.',
+  identityTaken: 'Esta cuenta está vinculada a otro usuario.',
+  identityRefused: 'No está permitido. Quizá tenga que iniciar sesión antes con su cuenta principal.',
+  identitiesFailed: 'No se pueden mostrar las cuentas en este momento.',
 };
 
 export default texts;

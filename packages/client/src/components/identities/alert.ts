@@ -1,18 +1,7 @@
 import type { Kit } from '../kit.js';
 
-/** What replaces the placeholders of a text. */
-export type Words = Readonly<Record<string, string | Node>>;
-
-/** Fills a text. Names in `bdi` cannot change the direction of what is beside them. */
-export function filled(text: string, values: Words): (string | Node)[] {
-  return text.split(/\{(\w+)\}/).map((part, index) => {
-    const value = index % 2 === 0 ? part : (values[part] ?? '');
-    return typeof value === 'string' ? value : value.cloneNode(true);
-  });
-}
-
 /** Makes a modal question before an action. It keeps the focus, and closes on Escape. */
-export function makeAlert({ make, texts }: Kit, root: ShadowRoot) {
+export function makeAlert({ make, busy, texts }: Kit, root: ShadowRoot) {
   const title = make('h2', { id: 'question' });
   const effect = make('p', { id: 'effect' });
   const no = make('button', { type: 'button' }, texts.cancel);
@@ -47,12 +36,9 @@ export function makeAlert({ make, texts }: Kit, root: ShadowRoot) {
         dialog.addEventListener('close', () => resolve(false), { once: true });
         yes.addEventListener('click', () => resolve(true), { once: true });
       });
-      if (isSure) {
-        yes.ariaBusy = 'true';
-        await act();
-        yes.ariaBusy = null;
-        dialog.close();
-      }
+      if (!isSure) return;
+      await busy(yes, act);
+      dialog.close();
     },
   };
 }

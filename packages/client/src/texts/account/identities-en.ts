@@ -1,4 +1,4 @@
-import type { IdentityTexts } from './identities-texts.js';
+import type { IdentityTexts } from './account-texts.js';
 
 const texts: IdentityTexts = {
   identities: 'Accounts that sign you in',
