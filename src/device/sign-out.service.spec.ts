@@ -19,7 +19,7 @@ it('one sign-out of a target at a time; equal calls share the next one, which be
     },
   } as unknown as ChannelHistory;
   const sql = { batched: () => async () => true } as unknown as Sql;
-  const lifecycles = { sessionsByIdentity: async () => [] } as unknown as UserLifecycles;
+  const lifecycles = { joinedSessions: async () => [] } as unknown as UserLifecycles;
   const signOuts = new SignOutService(history, {} as AuditStore, sql, {} as RecentEnds, lifecycles);
   const call = (userId: string) =>
     signOuts

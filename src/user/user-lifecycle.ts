@@ -38,8 +38,11 @@ export interface SessionsEnd {
   readonly isByPerson: boolean;
 }
 
-/** Identity that a user has joined to their own. */
-export type JoinedIdentity = Pick<User, 'provider' | 'providerUserId'>;
+/** Session that has begun by an identity that the user has joined to their own. */
+export interface JoinedSession extends SessionIds {
+  /** The user id that is derived of the identity. */
+  readonly identityId: string;
+}
 
 type SessionKey = Pick<SessionIds, 'userId' | 'sessionId'>;
 
@@ -70,15 +73,11 @@ export interface UserLifecycle {
   ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
   /** With each request of a user to a route for service keys. @returns the right of the user; null: none */
   right?(userId: string): Promise<UserRight | null>;
-  /** @returns the identity by which a session has begun, if it is not the user's own, but joined to it */
-  joinedIdentity?(session: SessionKey): Promise<JoinedIdentity | undefined>;
   /**
-   * All sessions of a user end.
-   * @returns sessions of another user that have begun by the identity of this one
+   * @param of a user or one session; an identity: live sessions only
+   * @returns those that have begun by an identity that is joined to the user's own
    */
-  sessionsByIdentity?(userId: string): Promise<readonly SessionIds[]>;
-  /** @returns ids of the sessions of a user that have begun by joined identities, of other providers */
-  joinedSessions?(userId: string): Promise<readonly string[]>;
+  joinedSessions?(of: Partial<JoinedSession>): Promise<readonly JoinedSession[]>;
   /** @returns what the feature says of users, by user */
   describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;
   /**
@@ -157,26 +156,12 @@ export class UserLifecycles implements OnModuleInit {
   /** @returns the first right that a feature grants the user; none in a session of a joined identity */
   async right(session: SessionKey): Promise<UserRight | null> {
     const right = await this.rightOf(session.userId);
-    return right && (await this.joinedIdentity(session)) ? null : right;
+    return right && (await this.joinedSessions(session)).length > 0 ? null : right;
   }
 
-  async joinedIdentity(session: SessionKey): Promise<JoinedIdentity | undefined> {
-    for (const one of this.all) {
-      const identity = await one.joinedIdentity?.(session);
-      if (identity) return identity;
-    }
-    return undefined;
-  }
-
-  async sessionsByIdentity(userId: string): Promise<SessionIds[]> {
-    const sessions: SessionIds[] = [];
-    for (const one of this.all) sessions.push(...((await one.sessionsByIdentity?.(userId)) ?? []));
-    return sessions;
-  }
-
-  async joinedSessions(userId: string): Promise<string[]> {
-    const sessions: string[] = [];
-    for (const one of this.all) sessions.push(...((await one.joinedSessions?.(userId)) ?? []));
+  async joinedSessions(of: Partial<JoinedSession>): Promise<JoinedSession[]> {
+    const sessions: JoinedSession[] = [];
+    for (const one of this.all) sessions.push(...((await one.joinedSessions?.(of)) ?? []));
     return sessions;
   }
 

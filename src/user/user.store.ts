@@ -49,7 +49,10 @@ export interface NewUser extends Pick<User, 'userId' | 'provider' | 'providerUse
 }
 
 /** Identity that is joined to that of another user. */
-export interface HiddenUser extends Pick<User, 'userId' | 'provider' | 'providerUserId' | 'identity'> {
+export interface HiddenUser extends Pick<
+  User,
+  'userId' | 'provider' | 'providerUserId' | 'username' | 'email' | 'identity'
+> {
   readonly mergedInto: string;
 }
 
@@ -71,7 +74,7 @@ export class UserStore {
   }
 
   /** Finds a user, also one who was removed, or is part of another one; without a lock. @public */
-  findAny(userId: string, manager: EntityManager): Promise<User | null> {
+  findAny(userId: string, manager: EntityManager = this.users.manager): Promise<User | null> {
     return manager.findOneBy(User, { userId });
   }
 
@@ -115,29 +118,25 @@ export class UserStore {
 
   /**
    * Keeps an identity, which no user has, from becoming a user: it is joined to that of another one.
-   * @returns false if there is a user, or an id that is kept out
+   * @returns since when; undefined if there is a user, or an id that is kept out
    * @public
    */
-  async hide(manager: EntityManager, { identity, ...hidden }: HiddenUser): Promise<boolean> {
+  async hide(manager: EntityManager, hidden: HiddenUser): Promise<Date | undefined> {
     const refused = { suspendedAt: () => 'now()', removedAt: () => 'now()', lastSeenAt: () => `'infinity'` };
     const inserting = manager.createQueryBuilder().insert().into(User);
-    const values = { ...hidden, ...refused, identity } as object;
-    const { raw } = await inserting.values(values).orIgnore().returning('user_id').execute();
-    if ((raw as unknown[]).length === 0) return false;
-    await replaceWords(manager, [namesOf({ identity, ...hidden })]);
-    return true;
+    const values = { ...hidden, ...refused } as object;
+    const { raw } = await inserting.values(values).orIgnore().returning('created_at').execute();
+    const [row] = raw as readonly { readonly created_at: Date }[];
+    if (row) await replaceWords(manager, [namesOf(hidden)]);
+    return row?.created_at;
   }
 
-  /**
-   * Replaces the names by which the provider of a hidden identity knows it.
-   * @returns whether there is one @public
-   */
-  async renameHidden(manager: EntityManager, hidden: HiddenUser): Promise<boolean> {
-    const { userId, mergedInto, identity } = hidden;
-    const { affected } = await manager.update(User, { userId, mergedInto }, { identity: identity as object });
-    if (affected === 0) return false;
+  /** Replaces the names by which the provider of a hidden identity knows it. @public */
+  async renameHidden(manager: EntityManager, hidden: HiddenUser): Promise<void> {
+    const { userId, mergedInto, username, email, identity } = hidden;
+    const names = { username, email, identity: identity as object };
+    await manager.update(User, { userId, mergedInto }, names);
     await replaceWords(manager, [namesOf(hidden)]);
-    return true;
   }
 
   /** Lets an identity become a user again. @public */
@@ -160,12 +159,8 @@ export class UserStore {
    * Returns the identities that are joined to that of a user, each with the user id that it had or would
    * have.
    */
-  findHidden(
-    mergedInto: string,
-    manager: EntityManager = this.users.manager,
-  ): Promise<Pick<User, 'userId' | 'provider' | 'providerUserId'>[]> {
-    const select = { userId: true, provider: true, providerUserId: true } as const;
-    return manager.find(User, { select, where: { mergedInto }, order: { provider: 'ASC' } });
+  findHidden(mergedInto: string, manager: EntityManager = this.users.manager): Promise<User[]> {
+    return manager.find(User, { where: { mergedInto }, order: { provider: 'ASC' } });
   }
 
   async formerIds(userId: string, manager?: EntityManager): Promise<string[]> {
@@ -236,7 +231,8 @@ export class UserStore {
     await manager.update(User, { userId, ...(!staysRefused && { suspendedAt: Not(IsNull()) }) }, REMOVED);
     const { affected } = await manager.delete(User, { userId, removedAt: IsNull() });
     if (affected! > 0) await manager.delete(User, { mergedInto: userId });
-    else await manager.update(User, { mergedInto: userId }, REMOVED); // they stay refused as well
+    // refused as well
+    else await manager.update(User, { mergedInto: userId }, { ...REMOVED, mergedInto: userId });
     await manager.delete(UserWord, { userId: In(ids) });
   }
 
@@ -248,6 +244,7 @@ export class UserStore {
       mergedInto: IsNull(),
     });
     if (affected === 0) return false;
+    await manager.delete(User, { mergedInto: userId });
     await this.lifecycles.permitted(manager, userId);
     await this.lifecycles.removed(manager, userId); // forgets the user
     return true;

@@ -62,7 +62,7 @@ describe('an interrupted merge', () => {
     const text = `SELECT (SELECT merged_into FROM users WHERE user_id = $2) = $1::uuid AS is_merged,
       (SELECT application_claims FROM users WHERE user_id = $2) AS claims,
       (SELECT count(*)::int FROM devices WHERE user_id = $2) AS devices,
-      (SELECT count(*)::int FROM joined_identities WHERE user_id = $1 AND identity_id = $2) AS joined,
+      (SELECT count(*)::int FROM users WHERE user_id = $2 AND merged_into = $1) AS joined,
       (SELECT count(*)::int FROM audit_events WHERE event = 'user_merged' AND user_id = $1 AND former_user_id = $2) AS events`;
     return (await sql(text, own.user_id, other.user_id))[0]!;
   };

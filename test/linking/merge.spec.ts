@@ -5,7 +5,7 @@ import { bearer, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { use } from '../support/use.js';
 import { until } from '../support/waiting.js';
-import { link, tokensAt } from './person.js';
+import { link, signInAt, tokensAt } from './person.js';
 
 /** Two users who are one person (docs/guides/linking.md#two-users-who-are-one-person), on two instances. */
 describe('a user who becomes part of another one', () => {
@@ -144,6 +144,18 @@ describe('a user who becomes part of another one', () => {
     const two = await pair();
     await merge(two).expect(200);
     await bearer(here.url, SERVICE_KEY).delete(`/users/${two.own.user_id}`).expect(204);
+    expect((await tokensAt(here, 'hub', two.octo)).user_id).toBe(two.other.user_id);
+  });
+
+  it('stays out with a user who is suspended and removed, until the user may sign in again', async () => {
+    const two = await pair();
+    await merge(two).expect(200);
+    const backend = bearer(here.url, SERVICE_KEY);
+    const path = `/users/${two.own.user_id}`;
+    await backend.patch(path, { suspended: true }).expect(200);
+    await backend.delete(path).expect(204);
+    expect(await signInAt(here, 'hub', two.octo)).toMatchObject({ status: 403 });
+    await backend.patch(path, { suspended: false }).expect(204);
     expect((await tokensAt(here, 'hub', two.octo)).user_id).toBe(two.other.user_id);
   });
 });

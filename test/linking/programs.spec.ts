@@ -47,7 +47,10 @@ describe('a program', () => {
 
   it('that the joined provider allows by an assertion does not act for the user', async () => {
     const { employee } = await person();
-    await query(here.databaseUrl, `UPDATE joined_identities SET linked_at = now() - interval '1 h'`);
+    await query(
+      here.databaseUrl,
+      `UPDATE users SET created_at = now() - interval '1 h' WHERE merged_into IS NOT NULL`,
+    );
     const refused = await employee.exchange(employee.assertion());
     expect(refused.body).toMatchObject({ error: 'access_denied' });
     const other = new Employee(corp, here.url);

@@ -103,11 +103,11 @@ describe('joined identities at one time with', () => {
     await sql('DELETE FROM joined_sessions WHERE session_id = $1', session);
     const noting = await connect(here.databaseUrl);
     await noting.query('BEGIN');
-    await noting.query('SELECT FROM joined_identities WHERE identity_id = $1 FOR KEY SHARE', [identity]);
+    await noting.query('SELECT FROM users WHERE user_id = $1 FOR KEY SHARE', [identity]);
     const note = `INSERT INTO joined_sessions VALUES ($1, $2, $3, now() + interval '1 d')`;
     await noting.query(note, [own.user_id, session, identity]);
     const parting = part(own).then((response) => response);
-    await waiting(here.databaseUrl, [1, 'joined_identities'], parting);
+    await waiting(here.databaseUrl, [1, 'users'], parting);
     await noting.query('COMMIT');
     await noting.end();
     expect((await parting).status).toBe(204);

@@ -81,6 +81,7 @@ describe('the data of a user, as one file', () => {
       exported_at: expect.any(String),
       user: view,
       identity: { email: (view as Record<string, unknown>)['email'] },
+      further_identities: [],
       claims,
       devices,
       sessions,

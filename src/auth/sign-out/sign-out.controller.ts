@@ -30,8 +30,8 @@ export class ProviderLogouts {
    * @returns asks the provider for the page; undefined if there is none, or the provider is disabled or away
    */
   async prepare(session: SessionIds, redirectUri: string): Promise<() => Promise<URL | undefined>> {
-    const joined = await this.lifecycles.joinedIdentity(session);
-    const account = joined ?? (await this.users.find(session.userId));
+    const [joined] = await this.lifecycles.joinedSessions(session);
+    const account = await this.users.findAny(joined?.identityId ?? session.userId);
     const idToken = await this.idTokens.find(session);
     return async () => {
       if (!account) return undefined;

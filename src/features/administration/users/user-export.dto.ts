@@ -12,6 +12,11 @@ export class ExportedIdentity {
   provider!: string;
 
   provider_user_id!: string;
+
+  /** As of the last sign-in by it. */
+  username!: string | null;
+
+  email!: string | null;
 }
 
 /** What is stored of a user, in one document. Its parts are read one after the other. */

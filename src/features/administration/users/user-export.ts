@@ -63,6 +63,8 @@ export class UserExports {
         user_id: hidden.userId,
         provider: hidden.provider,
         provider_user_id: hidden.providerUserId,
+        username: hidden.username,
+        email: hidden.email,
       }));
       const parts = { exported_at, user, identity, further_identities, claims };
       const head = JSON.stringify(parts satisfies Omit<UserExport, Part>);

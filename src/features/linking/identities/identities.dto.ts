@@ -1,5 +1,5 @@
 import { OptionalText, RequiredText } from '../../../platform/http/parameters/parameter.js';
-import type { JoinedIdentity } from './joined-identity.entity.js';
+import type { JoinedIdentity } from './joined-identities.store.js';
 
 /** Identity by which a user may sign in. */
 export class IdentityView {

@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SessionIds } from '../../../platform/events.js';
+import type { JoinedSession as SessionByIdentity } from '../../../user/user-lifecycle.js';
 import type { LastIdentity } from '../../../user/last-identity.js';
 import { hasSessionOf, MOST_SESSIONS } from '../../../token/sessions/session.store.js';
-import { UserStore } from '../../../user/user.store.js';
-import { JoinedIdentity } from './joined-identity.entity.js';
+import { User } from '../../../user/user.entity.js';
+import { UserStore, type HiddenUser } from '../../../user/user.store.js';
 import { JoinedSession } from './joined-session.entity.js';
 
 /**
@@ -13,17 +15,23 @@ import { JoinedSession } from './joined-session.entity.js';
  */
 const MOST_NOTED = 2 * MOST_SESSIONS;
 
-/** Identity that is to be joined. */
-export type NewIdentity = Omit<JoinedIdentity, 'linkedAt'> & { readonly identity: LastIdentity };
+/** Identity that a user has joined to their own. It is a row of `users` with `merged_into`. */
+export interface JoinedIdentity {
+  readonly userId: string;
+  /** One of each provider. */
+  readonly provider: string;
+  /** The user id that is derived of it. */
+  readonly identityId: string;
+  readonly providerUserId: string;
+  /** As of the last sign-in by it. */
+  readonly username: string | null;
+  readonly email: string | null;
+  readonly identity: LastIdentity | null;
+  readonly linkedAt: Date;
+}
 
-// Raw: the link is locked, so that its removal waits for this session, or this finds it removed.
-const BEGIN = `
-  WITH link AS (
-    SELECT user_id, identity_id FROM joined_identities WHERE user_id = $1 AND identity_id = $2 FOR KEY SHARE
-  )
-  INSERT INTO joined_sessions (user_id, session_id, identity_id, expires_at)
-  SELECT user_id, $3, identity_id, now() + make_interval(secs => $4) FROM link
-  RETURNING session_id`;
+/** Identity that is to be joined. */
+export type NewIdentity = Omit<JoinedIdentity, 'linkedAt'>;
 
 /** Identities that users have joined to their own, and the sessions that have begun by them. */
 @Injectable()
@@ -34,24 +42,21 @@ export class JoinedIdentities {
   ) {}
 
   /** Returns the joined identities of a user, by provider. */
-  find(userId: string, manager: EntityManager = this.dataSource.manager): Promise<JoinedIdentity[]> {
-    return manager.find(JoinedIdentity, { where: { userId }, order: { provider: 'ASC' } });
+  async find(userId: string, manager?: EntityManager): Promise<JoinedIdentity[]> {
+    return (await this.users.findHidden(userId, manager)).flatMap(toJoinedIdentity);
   }
 
-  findOne(identityId: string): Promise<JoinedIdentity | null> {
-    return this.dataSource.manager.findOneBy(JoinedIdentity, { identityId });
+  async findOne(identityId: string): Promise<JoinedIdentity | undefined> {
+    const user = await this.users.findAny(identityId, this.dataSource.manager);
+    return user ? toJoinedIdentity(user)[0] : undefined;
   }
 
   /**
    * Joins an identity that no user has. Its row in `users` keeps every instance from making a user of it.
    * @returns when; undefined: a concurrent call was faster
    */
-  async add(manager: EntityManager, { identity, ...joined }: NewIdentity): Promise<Date | undefined> {
-    const { identityId, userId: mergedInto, provider, providerUserId } = joined;
-    const hidden = { userId: identityId, provider, providerUserId, identity, mergedInto };
-    if (!(await this.users.hide(manager, hidden))) return undefined;
-    const { linkedAt } = await manager.save(JoinedIdentity, joined);
-    return linkedAt;
+  add(manager: EntityManager, joined: NewIdentity): Promise<Date | undefined> {
+    return this.users.hide(manager, toHidden(joined));
   }
 
   /**
@@ -59,24 +64,37 @@ export class JoinedIdentities {
    * @returns the sessions that have begun by it
    */
   async remove(manager: EntityManager, { userId, identityId }: JoinedIdentity): Promise<SessionIds[]> {
-    await manager.delete(JoinedIdentity, { identityId, userId });
-    // Only now: whoever had the lock of BEGIN has noted the session, and nobody gets it any more.
-    const begun = await this.sessions(identityId, manager);
     await this.users.unhide(manager, { userId: identityId, mergedInto: userId });
+    // Only now: whoever had the lock of `begin` has noted the session, and nobody gets it any more.
+    const begun = await this.joinedSessions({ identityId }, manager);
     await manager.delete(JoinedSession, { identityId, userId });
     return begun;
   }
 
-  /** Notes that a session has begun by an identity. @param ttl seconds @returns whether it is joined */
-  async begin(userId: string, identityId: string, sessionId: string, ttl: number): Promise<boolean> {
-    const rows = await this.dataSource.manager.query<object[]>(BEGIN, [userId, identityId, sessionId, ttl]);
-    return rows.length > 0;
-  }
-
-  /** Returns the identity by which a session has begun; null: the user's own. */
-  async ofSession({ userId, sessionId }: Pick<SessionIds, 'userId' | 'sessionId'>): Promise<string | null> {
-    const session = await this.dataSource.manager.findOneBy(JoinedSession, { userId, sessionId });
-    return session?.identityId ?? null;
+  /**
+   * Notes that a session has begun by an identity, and how its provider names it now.
+   * @param expiresAt end of the session at the latest
+   * @returns whether it is joined
+   */
+  begin(
+    { userId, sessionId }: Pick<SessionIds, 'userId' | 'sessionId'>,
+    identityId: string,
+    expiresAt: Date,
+    named?: NewIdentity,
+  ): Promise<boolean> {
+    return this.dataSource.transaction(async (manager) => {
+      // The lock lets a parting wait for this session, or this finds the identity parted.
+      const where = { userId: identityId, mergedInto: userId };
+      const known = await manager.findOne(User, { where, lock: { mode: 'for_key_share' } });
+      if (!known) return false;
+      await manager.insert(JoinedSession, { userId, sessionId, identityId, expiresAt });
+      if (!named) return true;
+      const { username, email, identity } = named;
+      const before = { username: known.username, email: known.email, identity: known.identity };
+      if (!isDeepStrictEqual(before, { username, email, identity }))
+        await this.users.renameHidden(manager, toHidden(named));
+      return true;
+    });
   }
 
   /** @returns whether a user has had so many sessions by joined identities that another must wait */
@@ -84,31 +102,39 @@ export class JoinedIdentities {
     return (await this.dataSource.manager.countBy(JoinedSession, { userId })) >= MOST_NOTED;
   }
 
-  /** Returns the ids of the sessions of a user that have begun by a joined identity. */
-  async sessionIds(userId: string): Promise<string[]> {
-    const sessions = await this.dataSource.manager.findBy(JoinedSession, { userId });
-    return sessions.map(({ sessionId }) => sessionId);
-  }
-
-  /** Returns the live sessions that have begun by an identity. */
-  async sessions(
-    identityId: string,
+  /** As in UserLifecycle. */
+  async joinedSessions(
+    { userId, sessionId, identityId }: Partial<SessionByIdentity>,
     manager: EntityManager = this.dataSource.manager,
-  ): Promise<SessionIds[]> {
-    const noted = manager.createQueryBuilder(JoinedSession, 'noted').where({ identityId });
-    const sessions = await noted.andWhere(hasSessionOf('noted')).getMany();
-    return sessions.map(({ userId, sessionId }) => ({ userId, sessionId, deviceId: null }));
+  ): Promise<SessionByIdentity[]> {
+    const of = Object.entries({ userId, sessionId, identityId }).filter(([, id]) => id !== undefined);
+    const noted = manager.createQueryBuilder(JoinedSession, 'noted').where(Object.fromEntries(of));
+    if (identityId !== undefined) noted.andWhere(hasSessionOf('noted'));
+    const sessions = await noted.getMany();
+    return sessions.map((session) => Object.assign(session, { deviceId: null }));
   }
+}
 
-  /** Stores how the provider names a joined identity now. */
-  async rename({ identity, ...joined }: NewIdentity): Promise<void> {
-    const { userId: mergedInto, identityId, provider, providerUserId, username, email } = joined;
-    const hidden = { userId: identityId, provider, providerUserId, identity, mergedInto };
-    await this.dataSource.transaction(async (manager) => {
-      // Locks in the order of a parting and of a removal: the link, then the hidden user.
-      const link = { identityId, userId: mergedInto };
-      const { affected } = await manager.update(JoinedIdentity, link, { username, email });
-      if (affected! > 0) await this.users.renameHidden(manager, hidden);
-    });
-  }
+function toHidden(joined: NewIdentity): HiddenUser {
+  const {
+    userId: mergedInto,
+    identityId: userId,
+    provider,
+    providerUserId,
+    username,
+    email,
+    identity,
+  } = joined;
+  return { userId, mergedInto, provider, providerUserId, username, email, identity };
+}
+
+function toJoinedIdentity({
+  userId: identityId,
+  mergedInto,
+  createdAt: linkedAt,
+  ...user
+}: User): JoinedIdentity[] {
+  const { provider, providerUserId, username, email, identity } = user;
+  if (mergedInto === null) return [];
+  return [{ userId: mergedInto, provider, identityId, providerUserId, username, email, identity, linkedAt }];
 }

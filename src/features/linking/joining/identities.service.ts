@@ -25,8 +25,11 @@ import {
   type IdentityList,
   type IdentityView,
 } from '../identities/identities.dto.js';
-import type { JoinedIdentity } from '../identities/joined-identity.entity.js';
-import { JoinedIdentities, type NewIdentity } from '../identities/joined-identities.store.js';
+import {
+  JoinedIdentities,
+  type JoinedIdentity,
+  type NewIdentity,
+} from '../identities/joined-identities.store.js';
 import { MergeTokens } from '../merge/merge-tokens.js';
 import { LinkingSessions } from './linking-session.js';
 
@@ -139,7 +142,7 @@ export class Identities {
     const identity = all.find((one) => one.provider === provider);
     if (!user || !identity) throw noSuchIdentity();
     const cause = 'unlinked';
-    await this.signOuts.endEach(await this.identities.sessions(identity.identityId), origin, cause);
+    await this.signOuts.endEach(await this.identities.joinedSessions(identity), origin, cause);
     await this.history.transactionOf(userId, async (within) => {
       const { manager, append } = within;
       const [locked] = await lockEach(manager, [userId]);

@@ -31,7 +31,8 @@ export class LinkingSessions {
   async require({ caller, proof }: IdentityCall): Promise<void> {
     const session = await this.sessions.find(caller);
     await this.proofs.validateOf(session?.jkt ?? null, proof);
-    if (!session || session.begunAt !== null || (await this.identities.ofSession(caller)) !== null) {
+    const [joined] = await this.identities.joinedSessions(caller);
+    if (!session || session.begunAt !== null || joined) {
       throw new OAuthError('access_denied', 'sign in by your own identity, on this device, for this');
     }
     const { authTime, createdAt } = session;

@@ -11,8 +11,11 @@ import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { lockEach } from '../../../user/lock-user.js';
 import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserStore } from '../../../user/user.store.js';
-import type { JoinedIdentity } from '../identities/joined-identity.entity.js';
-import { JoinedIdentities, type NewIdentity } from '../identities/joined-identities.store.js';
+import {
+  JoinedIdentities,
+  type JoinedIdentity,
+  type NewIdentity,
+} from '../identities/joined-identities.store.js';
 import { checkRoom, Identities } from '../joining/identities.service.js';
 import { LinkingSessions } from '../joining/linking-session.js';
 import { MergeTokens } from './merge-tokens.js';
@@ -106,19 +109,8 @@ export class Merges {
       [...present, ...come],
       present.find((one) => one.provider === provider),
     );
-    return { other, come: come.map(toNew) };
+    return { other, come };
   }
-}
-
-function toNew({
-  userId,
-  provider,
-  providerUserId,
-  identityId,
-  username,
-  email,
-}: JoinedIdentity): NewIdentity {
-  return { userId, provider, providerUserId, identityId, username, email, identity: {} };
 }
 
 function notThere(): OAuthError {

@@ -1,21 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Identities of users beside their own, and the sessions that have begun by them. */
+/** Sessions that have begun by an identity of a user beside their own. */
 export class Linking1796000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      CREATE TABLE joined_identities (
-        user_id uuid NOT NULL,
-        provider text NOT NULL,
-        identity_id uuid NOT NULL,
-        provider_user_id text NOT NULL,
-        username text,
-        email text,
-        linked_at timestamptz NOT NULL DEFAULT now(),
-        PRIMARY KEY (user_id, provider)
-      );
-      CREATE INDEX joined_identities_identity_id ON joined_identities (identity_id);
-
       CREATE TABLE joined_sessions (
         user_id uuid NOT NULL,
         session_id uuid NOT NULL,
@@ -29,6 +17,6 @@ export class Linking1796000000001 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE joined_sessions, joined_identities');
+    await runner.query('DROP TABLE joined_sessions');
   }
 }

@@ -12,12 +12,13 @@ import {
 } from '../../../extensions.js';
 import { deriveUserId } from '../../../identity/user-id.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
+import { Clock } from '../../../platform/database/clock.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../../platform/events.js';
 import type { IdentityFacts } from '../../../provider/identity/identity.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
-import type { JoinedIdentity } from '../identities/joined-identity.entity.js';
+import type { JoinedSession } from '../../../user/user-lifecycle.js';
 import { JoinedIdentities } from '../identities/joined-identities.store.js';
 import { Identities, toJoined } from '../joining/identities.service.js';
 
@@ -48,6 +49,7 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     private readonly signOuts: SignOutService,
     private readonly sessions: SessionStore,
     private readonly audit: AuditStore,
+    private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -58,9 +60,10 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
       this.users.find(userId),
       this.identities.findOne(deriveUserId(provider, identity.providerUserId)),
     ]);
+    // They were removed, and sign-ins stay refused.
+    if (!user) throw new OAuthError('access_denied', 'the user is suspended');
     // A sign-in from before the merge was one of another user.
-    if (!user || link?.userId !== userId || link.linkedAt.getTime() > begin.requestedAt)
-      throw endedMeanwhile();
+    if (link?.userId !== userId || link.linkedAt.getTime() > begin.requestedAt) throw endedMeanwhile();
     this.joining.requireLink(user, provider);
     // A provider lets programs act for its own users only.
     if (isAsserted) throw new OAuthError('access_denied', 'not for a joined identity');
@@ -85,9 +88,9 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     const { refreshTokenTtl: ttl } = this.settings;
     const { providerUserId } = identity;
     // Also devices that such a session has approved: the trail has them with the user's own identity.
-    const joined = await this.identities.sessionIds(userId);
-    if (await this.audit.hasSignIn(userId, { provider, providerUserId }, joined, ttl)) return;
+    const joined = (await this.joinedSessions({ userId })).map(({ sessionId }) => sessionId);
     if (await this.sessions.hasBegun(userId, joined, ttl)) return;
+    if (await this.audit.hasSignIn(userId, { provider, providerUserId }, joined, ttl)) return;
     throw signInFirst('own sign-in too long ago');
   }
 
@@ -95,27 +98,16 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
   async after({ joined, identity, session, origin }: SignedIn): Promise<void> {
     const identityId = await this.identityOf(joined, identity.facts, session);
     if (identityId === null) return;
-    const ttl = this.settings.refreshTokenTtl;
-    if (!(await this.identities.begin(session.userId, identityId, session.sessionId, ttl))) {
+    const expiresAt = new Date(this.clock.now() + this.settings.refreshTokenTtl * 1000);
+    const named = joined && toJoined(session.userId, joined);
+    if (!(await this.identities.begin(session, identityId, expiresAt, named))) {
       await this.signOuts.signOut('session', session, origin, { cause: 'unlinked' });
       throw endedMeanwhile();
     }
-    if (joined) await this.identities.rename(toJoined(session.userId, joined));
   }
 
-  async joinedIdentity(
-    session: Pick<SessionIds, 'userId' | 'sessionId'>,
-  ): Promise<JoinedIdentity | undefined> {
-    const identityId = await this.identities.ofSession(session);
-    return identityId === null ? undefined : ((await this.identities.findOne(identityId)) ?? undefined);
-  }
-
-  sessionsByIdentity(userId: string): Promise<SessionIds[]> {
-    return this.identities.sessions(userId);
-  }
-
-  joinedSessions(userId: string): Promise<string[]> {
-    return this.identities.sessionIds(userId);
+  joinedSessions(of: Partial<JoinedSession>): Promise<JoinedSession[]> {
+    return this.identities.joinedSessions(of);
   }
 
   /** A device that a session of a joined identity has approved ends with that identity, too. */
@@ -125,7 +117,9 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     { userId }: SessionIds,
   ): Promise<string | null> {
     if (joined) return deriveUserId(joined.provider, joined.identity.providerUserId);
-    return approvedBy === undefined ? null : this.identities.ofSession({ userId, sessionId: approvedBy });
+    if (approvedBy === undefined) return null;
+    const [approver] = await this.joinedSessions({ userId, sessionId: approvedBy });
+    return approver?.identityId ?? null;
   }
 }
 

@@ -70,7 +70,7 @@ export class MeantUsers {
    * is one.
    */
   async subjectsOf(manager: EntityManager, userId: string): Promise<Buffer[]> {
-    const found = await subjectsOfSessions(manager, userId, await this.lifecycles.joinedSessions(userId));
+    const found = await subjectsOfSessions(manager, userId, await this.joinedSessions(userId));
     const user = await this.users.find(userId);
     if (user) {
       const { provider, providerUserId, identity } = user;
@@ -84,8 +84,12 @@ export class MeantUsers {
   /** Sessions of users themselves end whatever identity they have begun by; a named session ends alone. */
   private async haveJoinedSessions(session: string | null, userIds: readonly string[]): Promise<boolean> {
     if (session !== null) return false;
-    for (const userId of userIds) if ((await this.lifecycles.joinedSessions(userId)).length > 0) return true;
+    for (const userId of userIds) if ((await this.joinedSessions(userId)).length > 0) return true;
     return false;
+  }
+
+  private async joinedSessions(userId: string): Promise<string[]> {
+    return (await this.lifecycles.joinedSessions({ userId })).map(({ sessionId }) => sessionId);
   }
 
   /** Returns the ids of the users with a subject, in order. */
