@@ -94,7 +94,7 @@ inChromium('requests of devices', () => {
     const isInOrder = await page.evaluate(`(() => {
       const [{ shadowRoot }] = [...document.querySelectorAll('*')].filter((one) => one.shadowRoot);
       const texts = shadowRoot.querySelector('li p').childNodes;
-      const facts = [...texts].find((one) => one.data?.includes('127'));
+      const facts = [...texts].map((one) => one.firstChild ?? one).find((one) => one.data?.includes('127'));
       const place = (i) => {
         const range = new Range();
         range.setStart(facts, i);

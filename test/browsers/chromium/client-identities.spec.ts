@@ -344,7 +344,7 @@ inChromium('the accounts of a user', () => {
     expect(ours()).toEqual([]);
     await page.goto(`${pages.url}/plain?locale=de`);
     await page.getByText('Hauptkonto').waitFor();
-    expect(ours()).toEqual(['/identities', '/identities-de', '/linking']);
+    expect(ours()).toEqual(['/identities', '/linking']);
   });
 
   it('change at once when another device changes them', async () => {
