@@ -39,7 +39,7 @@ export interface SessionsEnd {
 }
 
 /** Session that has begun by an identity that the user has joined to their own. */
-export interface JoinedSession extends SessionIds {
+export interface SessionOfIdentity extends SessionIds {
   /** The user id that is derived of the identity. */
   readonly identityId: string;
 }
@@ -77,7 +77,7 @@ export interface UserLifecycle {
    * @param of a user or one session; an identity: live sessions only
    * @returns those that have begun by an identity that is joined to the user's own
    */
-  joinedSessions?(of: Partial<JoinedSession>): Promise<readonly JoinedSession[]>;
+  joinedSessions?(of: Partial<SessionOfIdentity>): Promise<readonly SessionOfIdentity[]>;
   /** @returns what the feature says of users, by user */
   describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;
   /**
@@ -159,8 +159,8 @@ export class UserLifecycles implements OnModuleInit {
     return right && (await this.joinedSessions(session)).length > 0 ? null : right;
   }
 
-  async joinedSessions(of: Partial<JoinedSession>): Promise<JoinedSession[]> {
-    const sessions: JoinedSession[] = [];
+  async joinedSessions(of: Partial<SessionOfIdentity>): Promise<SessionOfIdentity[]> {
+    const sessions: SessionOfIdentity[] = [];
     for (const one of this.all) sessions.push(...((await one.joinedSessions?.(of)) ?? []));
     return sessions;
   }

@@ -163,6 +163,14 @@ export class UserStore {
     return manager.find(User, { where: { mergedInto }, order: { provider: 'ASC' } });
   }
 
+  /** Finds a hidden identity, and keeps it from becoming a user until the transaction ends. @public */
+  lockHidden(
+    manager: EntityManager,
+    { userId, mergedInto }: Pick<HiddenUser, 'userId' | 'mergedInto'>,
+  ): Promise<User | null> {
+    return manager.findOne(User, { where: { userId, mergedInto }, lock: { mode: 'for_key_share' } });
+  }
+
   async formerIds(userId: string, manager?: EntityManager): Promise<string[]> {
     return (await this.findHidden(userId, manager)).map((hidden) => hidden.userId);
   }

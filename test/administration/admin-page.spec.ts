@@ -17,10 +17,10 @@ describe('the administration page', () => {
 
   const get = (path: string): request.Test => request(service.url).get(path);
 
-  it('takes 160 kB, compressed', () => {
+  it('takes 165 kB, compressed, with what loads on demand', () => {
     expect(FILES).toEqual(expect.arrayContaining(['callback.js', 'index.html', 'main.js', 'style.css']));
     const sizes = FILES.map((name) => gzipSync(readFileSync(FOLDER + name), { level: 9 }).length);
-    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(160_000);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(165_000);
   });
 
   it('has texts in its own language only', () => {

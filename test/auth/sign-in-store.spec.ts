@@ -166,6 +166,7 @@ describe('the store of sign-ins', () => {
         new_device: deviceId === null ? null : true,
         new_network: address === null ? null : true,
         changes: null,
+        former_user_id: null,
       },
     ]);
   }

@@ -2,10 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SessionIds } from '../../../platform/events.js';
-import type { JoinedSession as SessionByIdentity } from '../../../user/user-lifecycle.js';
+import type { SessionOfIdentity } from '../../../user/user-lifecycle.js';
 import type { LastIdentity } from '../../../user/last-identity.js';
 import { hasSessionOf, MOST_SESSIONS } from '../../../token/sessions/session.store.js';
-import { User } from '../../../user/user.entity.js';
 import { UserStore, type HiddenUser } from '../../../user/user.store.js';
 import { JoinedSession } from './joined-session.entity.js';
 
@@ -84,8 +83,7 @@ export class JoinedIdentities {
   ): Promise<boolean> {
     return this.dataSource.transaction(async (manager) => {
       // The lock lets a parting wait for this session, or this finds the identity parted.
-      const where = { userId: identityId, mergedInto: userId };
-      const known = await manager.findOne(User, { where, lock: { mode: 'for_key_share' } });
+      const known = await this.users.lockHidden(manager, { userId: identityId, mergedInto: userId });
       if (!known) return false;
       await manager.insert(JoinedSession, { userId, sessionId, identityId, expiresAt });
       if (!named) return true;
@@ -104,9 +102,9 @@ export class JoinedIdentities {
 
   /** As in UserLifecycle. */
   async joinedSessions(
-    { userId, sessionId, identityId }: Partial<SessionByIdentity>,
+    { userId, sessionId, identityId }: Partial<SessionOfIdentity>,
     manager: EntityManager = this.dataSource.manager,
-  ): Promise<SessionByIdentity[]> {
+  ): Promise<SessionOfIdentity[]> {
     const of = Object.entries({ userId, sessionId, identityId }).filter(([, id]) => id !== undefined);
     const noted = manager.createQueryBuilder(JoinedSession, 'noted').where(Object.fromEntries(of));
     if (identityId !== undefined) noted.andWhere(hasSessionOf('noted'));
@@ -114,6 +112,8 @@ export class JoinedIdentities {
     return sessions.map((session) => Object.assign(session, { deviceId: null }));
   }
 }
+
+type Hidden = Awaited<ReturnType<UserStore['findHidden']>>[number];
 
 function toHidden(joined: NewIdentity): HiddenUser {
   const {
@@ -133,7 +133,7 @@ function toJoinedIdentity({
   mergedInto,
   createdAt: linkedAt,
   ...user
-}: User): JoinedIdentity[] {
+}: Hidden): JoinedIdentity[] {
   const { provider, providerUserId, username, email, identity } = user;
   if (mergedInto === null) return [];
   return [{ userId: mergedInto, provider, identityId, providerUserId, username, email, identity, linkedAt }];

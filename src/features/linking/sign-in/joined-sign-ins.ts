@@ -18,7 +18,7 @@ import type { SessionIds } from '../../../platform/events.js';
 import type { IdentityFacts } from '../../../provider/identity/identity.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
-import type { JoinedSession } from '../../../user/user-lifecycle.js';
+import type { SessionOfIdentity } from '../../../user/user-lifecycle.js';
 import { JoinedIdentities } from '../identities/joined-identities.store.js';
 import { Identities, toJoined } from '../joining/identities.service.js';
 
@@ -106,7 +106,7 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     }
   }
 
-  joinedSessions(of: Partial<JoinedSession>): Promise<JoinedSession[]> {
+  joinedSessions(of: Partial<SessionOfIdentity>): Promise<SessionOfIdentity[]> {
     return this.identities.joinedSessions(of);
   }
 
