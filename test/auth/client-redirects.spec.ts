@@ -115,7 +115,8 @@ inChromium('the client, where the service answers with redirects', () => {
     await page.goto(`${app.url}/?options=%7B%7D`);
     await page.click('#in');
     await page.getByRole('alert').getByText('The sign-in service cannot be reached').waitFor();
-    const begun = { state: '0f', verifier: 'v', redirectUri: `${app.url}/callback`, mode: 'redirect' };
+    const redirectUri = `${app.url}/callback`;
+    const begun = { state: '0f', verifier: 'v', redirectUri, mode: 'redirect', options: {} };
     const value = JSON.stringify({ ...begun, returnTo: `${app.url}/?options=%7B%7D` });
     await page.evaluate(
       `sessionStorage.setItem('latchkey:${app.service}:sign-in', ${JSON.stringify(value)})`,
