@@ -31,10 +31,14 @@ const PRODUCTS: readonly (readonly [product: string, tables: string])[] = [
   ],
   [
     'Keycloak',
-    `CREATE TABLE user_entity (id text PRIMARY KEY, username text, email text);
+    `CREATE TABLE realm (id text PRIMARY KEY, name text);
+     CREATE TABLE user_entity (id text PRIMARY KEY, realm_id text, username text, email text);
      CREATE TABLE federated_identity (user_id text, identity_provider text, federated_user_id text);
-     INSERT INTO user_entity VALUES ('7', 'Ada', 'ada@corp.example'), ('8', 'Grace', NULL);
-     INSERT INTO federated_identity VALUES ('7', 'hub', 'ada-js'), ('7', 'corp', 'ada'), ('8', 'hub', 'grace-js')`,
+     INSERT INTO realm VALUES ('1', 'shop'), ('2', 'other');
+     INSERT INTO user_entity VALUES
+       ('7', '1', 'Ada', 'ada@corp.example'), ('8', '1', 'Grace', NULL), ('9', '2', 'Bob', NULL);
+     INSERT INTO federated_identity VALUES
+       ('7', 'hub', 'ada-js'), ('7', 'corp', 'ada'), ('8', 'hub', 'grace-js'), ('9', 'hub', 'bob')`,
   ],
 ];
 const PAGE = 'docs/guides/moving-in.md';
@@ -78,6 +82,7 @@ describe(`the scripts of ${PAGE}`, () => {
     )?.[1];
     const sql = account ? text.replace(/(?<= AS \(\n)[^]*?(?=\n\), person)/, account) : text;
     const lines = (await query(url, sql)).flatMap((row) => Object.values(row) as object[]);
+    expect(lines).toHaveLength(2);
     await move(lines);
     const corp = await tokensAt(service, 'corp', 'ada');
     expect(claimsOf(corp.access_token)).toMatchObject({ claims: { old_id: '7' } });
