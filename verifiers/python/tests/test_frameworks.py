@@ -78,6 +78,18 @@ def test_django():
     check(get)
 
 
+def test_a_recent_sign_in(monkeypatch):
+    require = page("A recent sign-in")["require_recent_sign_in"]
+    monkeypatch.setattr("time.time", lambda: 1000)
+    require({"auth_time": 700}, 300)
+    for claims in ({"auth_time": 699}, {}):  # without the claim nobody knows when it was
+        with pytest.raises(LatchkeyError) as caught:
+            require(claims, 300)
+        code = "insufficient_user_authentication"
+        assert (caught.value.status, caught.value.body["error"]) == (401, code)
+        assert caught.value.headers["WWW-Authenticate"] == f'Bearer error="{code}", max_age="300"'
+
+
 RESOURCE = "https://api.example.com/mcp"
 METADATA = {
     "resource": RESOURCE,
