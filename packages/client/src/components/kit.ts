@@ -63,3 +63,83 @@ export interface Kit {
    */
   readonly mount: (place: Element, style: string, language: string) => ShadowRoot;
 }
+
+export const make: Kit['make'] = (name, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children);
+  return element;
+};
+
+export const filled: Kit['filled'] = (text, values) =>
+  text.split(/\{(\w+)\}/).map((part, index) => {
+    if (index % 2 === 0) return part;
+    const value = values[part] ?? '';
+    return typeof value === 'string' ? make('bdi', {}, value) : value.cloneNode(true); // a text may have it twice
+  });
+
+export const keyed: Kit['keyed'] = (list, makeRow) => {
+  const rows = new Map<string, ReturnType<typeof makeRow>>();
+  return (things) => {
+    const root = list.getRootNode() as ShadowRoot;
+    const focused = [...list.children].findIndex((row) => row.contains(root.activeElement));
+    for (const [key, { element }] of rows) {
+      if (things.has(key)) continue;
+      element.remove();
+      rows.delete(key);
+    }
+    [...things].forEach(([key, thing], index) => {
+      const row = rows.get(key) ?? makeRow(key, thing);
+      rows.set(key, row);
+      row.show?.(thing);
+      if (!row.element.parentNode) list.insertBefore(row.element, list.children[index] ?? null);
+    });
+    if (focused < 0 || root.activeElement) return;
+    const next = list.children[focused] ?? list.lastElementChild;
+    next?.querySelector<HTMLElement>('button:not([hidden])')?.focus();
+  };
+};
+
+export const busy: Kit['busy'] = async (by, action) => {
+  if (by.ariaBusy) return undefined;
+  by.ariaBusy = by.ariaDisabled = 'true';
+  try {
+    return await action();
+  } finally {
+    by.ariaBusy = by.ariaDisabled = null;
+  }
+};
+
+export function followChannel(client: Latchkey, ...[events, act]: Parameters<Kit['follow']>): () => void {
+  let offs: (() => void)[] = [];
+  let isOver = false;
+  const follow = async (): Promise<void> => {
+    const channel = await client.connect();
+    if (!isOver) offs = events.map((event) => channel.on(event, act));
+  };
+  follow().catch(() => undefined); // the list is that of now
+  return () => {
+    isOver = true;
+    for (const off of offs) off();
+  };
+}
+
+export const icon: Kit['icon'] = (path) => {
+  const [picture, line] = ['svg', 'path'].map((name) =>
+    document.createElementNS('http://www.w3.org/2000/svg', name),
+  ) as [SVGElement, SVGElement];
+  picture.setAttribute('viewBox', '0 0 24 24');
+  picture.setAttribute('aria-hidden', 'true');
+  line.setAttribute('d', path);
+  picture.append(line);
+  return picture;
+};
+
+export const mount: Kit['mount'] = (place, style, language) => {
+  const host = make('div', { lang: language, dir: /^(ar|he)\b/.test(language) ? 'rtl' : '' });
+  const root = host.attachShadow({ mode: 'open' });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(style);
+  root.adoptedStyleSheets = [sheet];
+  place.replaceChildren(root.host);
+  return root;
+};
