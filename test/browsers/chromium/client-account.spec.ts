@@ -300,6 +300,12 @@ inChromium('showDevices() and showUser()', () => {
     await button('Alle anderen raus').waitFor();
   });
 
+  it('shows the dates of the browser with an invalid language', async () => {
+    await addDevice({ device_name: 'Kitchen' });
+    await open('showDevices', { texts: { language: 'pt_BR' } });
+    await button(/^Rename: Kitchen, .*last used now$|^Rename Kitchen, .*last used now$/).waitFor();
+  });
+
   it('shows the user, with a menu of devices and sign-outs', async () => {
     const other = await addDevice({ device_name: 'Study' });
     await open('showUser', { askAgain: false });
