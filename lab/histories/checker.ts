@@ -1,3 +1,4 @@
+import { allowedWrongly } from './agents/allowed.js';
 import { Disturbances } from './disturbances.js';
 import type { Limits } from './limits.js';
 import type { HistoryEntry } from './operation.js';
@@ -42,6 +43,7 @@ export function check(
     ...deliveredLate(entries, sessions, disturbances, checked),
     ...answeredForAnother(entries, sessions),
     ...mergedWrongly(entries, sessions, checked),
+    ...allowedWrongly(entries, sessions, checked),
     ...endedForNoReason(entries, sessions),
     ...usesTooMuch(entries, sessions),
     ...unknownAnswers(entries, sessions, disturbances, checked),

@@ -67,8 +67,11 @@ export class Client {
   /** The session gets the new token. @returns how it ended */
   async refresh(instance: number, session: HeldSession, idleFor?: number): Promise<Answered['outcome']> {
     const reported = idleFor === undefined ? {} : { idle_for: idleFor };
-    const body = { refresh_token: session.refreshToken, ...reported };
-    const answer = await this.shared.calls.ask(instance, '/oauth2/refresh', { method: 'POST', body });
+    const { refreshToken: refresh_token, program: client_id } = session;
+    const ofProgram = client_id !== undefined && { grant_type: 'refresh_token', client_id };
+    const body = { refresh_token, ...reported, ...ofProgram };
+    const path = ofProgram ? '/oauth2/token' : '/oauth2/refresh';
+    const answer = await this.shared.calls.ask(instance, path, { method: 'POST', body });
     const said = idleFor === undefined ? {} : { idleFor };
     const call = { kind: 'refresh', ...this.of(answer), session: session.id, ...said } as const;
     if (answer.outcome !== 'ok') {
@@ -259,9 +262,9 @@ export class Client {
   }
 }
 
-function issuedBy({ body }: Answered): readonly [HeldToken, Issued] {
+export function issuedBy({ body }: Answered): readonly [HeldToken, Issued] {
   const text = body['access_token'] as string;
-  const { name, holder, claims } = claimsOf(text);
+  const { name, holder, audience, claims } = claimsOf(text);
   const { expires_in, refresh_token_expires_in, idle_expires_in } = body as Record<
     string,
     number | undefined
@@ -273,6 +276,6 @@ function issuedBy({ body }: Answered): readonly [HeldToken, Issued] {
   };
   return [
     { name, text },
-    { ...name, ...holder, claims, ...ends },
+    { ...name, ...holder, audience, claims, ...ends },
   ];
 }

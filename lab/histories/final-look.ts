@@ -123,7 +123,7 @@ async function askForSessions(shared: Shared): Promise<void> {
     };
     for (let session = left.pop(); session; session = left.pop()) {
       const { token } = session;
-      await ask((at) => client.use(at, token));
+      if (session.program === undefined) await ask((at) => client.use(at, token));
       await ask((at) => client.introspect(at, token));
       await ask((at) => client.verify(at % shared.verifiers.length, token));
       await ask((at) => client.refresh(at, session));

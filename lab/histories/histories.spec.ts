@@ -6,6 +6,9 @@ import { Random } from '../../test/support/random.js';
 import { hasRedis } from '../../test/support/redis-server.js';
 import { options, report } from '../options.js';
 import { World } from '../world/world.js';
+import { editedPrograms } from './agents/edits-of-programs.js';
+import { programsOf } from './agents/figures.js';
+import { programEnv } from './agents/program.js';
 import { check } from './checker.js';
 import { editedMerges } from './edits-of-merges.js';
 import { edited, editedWithLimits } from './edits.js';
@@ -23,18 +26,24 @@ const MOST_SHOWN = 10;
 const TRIES = 3;
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/latchkey');
 /** No event is removed during a run. Tokens expire. */
-const ENV = { ACCESS_TOKEN_TTL: minutes ? '600' : '15', CHANNEL_HISTORY: '1000000' };
+const ENV = { ACCESS_TOKEN_TTL: minutes ? '600' : '15', CHANNEL_HISTORY: '1000000', ...programEnv() };
 /** What reads sessions that have ended, and claims that have changed. */
 const ANSWERS = ['use', 'introspect', 'verify', 'refresh'];
 const READERS = ['feed', 'socket', 'delivery', ...ANSWERS, ...ANSWERS.map((one) => `claims, ${one}`)];
 /** What shows merges to be whole; in the half with Redis. */
 const MERGED = ['sign-ins after a merge', 'calls of former users', 'pushes to former users'];
+/** The same of the ends of programs. */
+const ENDED = [
+  ...['refresh', 'introspect', 'verify'].map((call) => `${call} of programs after their end`),
+  ...['/me', '/oauth2/refresh', 'socket'].map((at) => `programs refused at ${at}`),
+];
 
 const SHORT: RunOptions = {
   seed,
   people: 18,
   users: 6,
   couples: 2,
+  programs: 3,
   pauseMs: 60,
   faults: ['service-killed', 'feed-cut', 'postgres-killed', 'redis-cut-from-all'],
   seconds: 40,
@@ -44,10 +53,11 @@ const WITH_LIMITS: RunOptions = {
   ...SHORT,
   users: 9,
   couples: 0,
+  programs: 0,
   faults: ['service-killed', 'feed-cut', 'postgres-killed'],
   limits: LIMITS,
 };
-const PLANTED: RunOptions = { ...SHORT, couples: 0, pauseMs: 20, seconds: 6, level: 0 };
+const PLANTED: RunOptions = { ...SHORT, couples: 0, programs: 0, pauseMs: 20, seconds: 6, level: 0 };
 /** Each user has one client, which knows all sessions of the user. */
 const PLANTED_WITH_LIMITS: RunOptions = {
   ...PLANTED,
@@ -57,7 +67,10 @@ const PLANTED_WITH_LIMITS: RunOptions = {
   faults: [],
   limits: LIMITS,
 };
-const PLANTED_WITH_COUPLES: RunOptions = { ...PLANTED, people: 2, users: 2, couples: 3, faults: [] };
+const PLANTED_OF = {
+  merges: { ...PLANTED, people: 2, users: 2, couples: 3, faults: [] },
+  programs: { ...PLANTED, people: 2, users: 2, programs: 2, faults: [] },
+} satisfies Record<string, RunOptions>;
 
 /** One half of a long run, with Redis or with limits; its last quarter is without faults. */
 function long(duration: number, redis: boolean): RunOptions {
@@ -104,7 +117,7 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
         return { recorder, ...check(recorder.entries, limits) };
       };
       let history = await record(0);
-      const wanted = [...READERS, ...(limits ? [] : MERGED)];
+      const wanted = [...READERS, ...(limits ? [] : [...MERGED, ...ENDED])];
       const shownBy = ({ afterEnd, counts }: Checked): string[] => Object.keys({ ...afterEnd, ...counts });
       const lacks = (): boolean => {
         const shown = shownBy(history.checked);
@@ -117,6 +130,7 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
       report('seed; operations', `${seed}; ${recorder.operations.toLocaleString('en')}`);
       report('entries by kind', [...recorder.counts].map(([kind, count]) => `${kind} ${count}`).join(', '));
       if (!limits) report('merges', mergesOf(recorder));
+      if (!limits) report('programs', programsOf(recorder.entries));
       report('pauses of the machine', pausesOf(recorder));
       const { afterEnd, latest, ...others } = checked;
       report('checked after an end or a change', JSON.stringify(afterEnd));
@@ -134,7 +148,7 @@ needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describ
       const { entries } = recorder;
       const edits = limits
         ? editedWithLimits(entries, limits)
-        : [...edited(entries), ...editedMerges(entries)];
+        : [...edited(entries), ...editedMerges(entries), ...editedPrograms(entries)];
       for (const one of edits) {
         const found = check(one.entries, one.limits).violations.map(textOf);
         expect(found).toContainEqual(expect.stringMatching(one.finds));
@@ -178,9 +192,9 @@ describe('a planted fault', () => {
 describe('a fault planted in a statement', () => {
   it.each(PLANTED_STATEMENTS.map((plant, i) => [plant.name, plant, i] as const))(
     'is found: %s',
-    async (name, { finds, sql, isOfMerges }, i) => {
-      const limits = isOfMerges ? undefined : LIMITS;
-      const scenario = limits ? PLANTED_WITH_LIMITS : PLANTED_WITH_COUPLES;
+    async (name, { finds, sql, of }, i) => {
+      const limits = of ? undefined : LIMITS;
+      const scenario = of ? PLANTED_OF[of] : PLANTED_WITH_LIMITS;
       const NODE_OPTIONS = `--import=${new URL('rewrite-sql.mjs', import.meta.url).href}`;
       const planted = { NODE_OPTIONS, PLANTED_SQL: JSON.stringify(sql) };
       const world = await World.start({

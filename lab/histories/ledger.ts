@@ -12,6 +12,8 @@ export interface HeldSession {
   readonly id: string;
   readonly user: string;
   readonly device: string | null;
+  /** `client_id` of the program whose session it is; absent: it is the application's. */
+  readonly program?: string;
   readonly refreshToken: string;
   /** Of the sign-in: older than all later claims. */
   readonly first: HeldToken;
@@ -45,6 +47,7 @@ export class Ledger {
 interface TokenContents {
   readonly name: TokenName;
   readonly holder: Holder;
+  readonly audience: string;
   readonly claims: ClaimsNumber;
 }
 
@@ -53,10 +56,11 @@ export function claimsOf(token: string): TokenContents {
   const [header, payload] = token
     .split('.', 2)
     .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, string>);
-  const { sub: user, sid: session, jti, device_id: device = null } = payload as Record<string, string>;
+  const { sub: user, sid: session, jti, aud, device_id: device = null } = payload as Record<string, string>;
   return {
     name: { session: session!, jti: jti!, kid: header!['kid']! },
     holder: { user: user!, session: session!, device },
+    audience: aud!,
     claims: numberOf(payload!),
   };
 }

@@ -22,7 +22,9 @@ export type Operation =
   | OfChannel
   | ClaimsChange
   | FeedEvent
-  | Merge;
+  | Merge
+  | Consent
+  | Trespass;
 type OfChannel = Connect | Receive | Closed;
 
 /**
@@ -72,6 +74,7 @@ export interface Issued extends TokenName, Holder {
   /** Of the session, if it may end early: `refresh_token_expires_in` and `idle_expires_in`. */
   readonly sessionExpiresIn?: number;
   readonly idleExpiresIn?: number;
+  readonly audience: string;
   readonly claims: ClaimsNumber;
 }
 
@@ -83,14 +86,19 @@ interface Authorize extends Call {
   readonly state?: string;
 }
 
+/** Exchange of a code: that of a provider, or that of a program. */
 export interface SignIn extends Call {
   readonly kind: 'sign-in';
+  /** Of a program: its `code`. */
   readonly state: string;
   /** The user's name at the provider, a full stop, and what makes it another one. */
   readonly code: string;
   readonly device: string | null;
   readonly user?: string;
   readonly issued?: Issued;
+  /** `client_id` of a program that the user has allowed, and when that began. */
+  readonly program?: string;
+  readonly since?: number;
 }
 
 export interface Refresh extends Call {
@@ -112,13 +120,15 @@ export interface Use extends Call {
 
 export interface SignOut extends Call {
   readonly kind: 'sign-out';
-  readonly by: 'user' | 'revoke' | 'service' | 'removal' | 'merge';
+  /** `consent`: a new session of the same program. `operator`: the end of a program for all users, once for each. */
+  readonly by: 'user' | 'revoke' | 'service' | 'removal' | 'merge' | 'consent' | 'operator';
   /** Which sessions of the user: as in src/token/sessions/session.store.ts. */
   readonly scope: 'session' | 'device' | 'others' | 'all';
   readonly user: string;
+  /** Of `consent`: the new one, which goes on. */
   readonly session: string | null;
   readonly device: string | null;
-  /** The caller's; `revoke`, `service` and `merge` have none. */
+  /** The caller's; only `user` and `removal` have one. */
   readonly token?: TokenName;
 }
 
@@ -154,6 +164,20 @@ export interface Merge extends Call {
   readonly former: string;
   /** The caller. */
   readonly into: string;
+  readonly token: TokenName;
+}
+
+/** A person allows a program in a browser (docs/agents.md#the-question): from the first page to the program's code. */
+export interface Consent extends Call {
+  readonly kind: 'consent';
+  /** Of the provider. */
+  readonly code: string;
+}
+
+/** A program comes with its token where one of the application belongs. */
+export interface Trespass extends Call {
+  readonly kind: 'trespass';
+  readonly at: '/me' | '/oauth2/refresh' | 'socket';
   readonly token: TokenName;
 }
 

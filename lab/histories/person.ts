@@ -86,6 +86,10 @@ export class Person implements Owner {
     this.listener = new Listener(`${name} listener`, this, urls, recorder, new Random(seed + 1));
   }
 
+  get account(): string {
+    return this.options.account;
+  }
+
   get device(): string | null {
     return this.options.device;
   }

@@ -19,11 +19,11 @@ export interface Plant {
   readonly faults?: readonly FaultName[];
 }
 
-/** A fault in a statement of a service with limits, or of one where users become one. */
+/** A fault in a statement of a service with limits, or of one where users become one or have programs. */
 export interface PlantedStatement extends Pick<Plant, 'name' | 'finds'> {
   /** In the statement's text: regular expression, and what replaces the match. */
   readonly sql: readonly [pattern: string, replacement: string];
-  readonly isOfMerges?: true;
+  readonly of?: 'merges' | 'programs';
 }
 
 /** Remembers the first answer for each key, and repeats it. */
@@ -105,6 +105,21 @@ export const PLANTED_STATEMENTS: readonly PlantedStatement[] = [
       String.raw`WHEN l\.merged_into IS NOT NULL THEN 'merged'\s+WHEN l\.suspended_at IS NOT NULL THEN 'suspended'`,
       '',
     ],
-    isOfMerges: true,
+    of: 'merges',
+  },
+  {
+    name: 'a new consent leaves the former session of the program',
+    finds: /^accepted after its end: (?:introspect|refresh) of session .* signed out/,
+    sql: [String.raw`(FROM "agent_devices" .*"device_id" = \$2\)\)) LIMIT 1`, '$1 LIMIT 0'],
+    of: 'programs',
+  },
+  {
+    name: 'each consent makes another device of the program',
+    finds: /^answered for another: a sign-in of .* got another token/,
+    sql: [
+      '"AgentRequest"."device_id" AS',
+      `overlay(gen_random_uuid()::text PLACING 'a6e17000-0000-8' FROM 1)::uuid AS`,
+    ],
+    of: 'programs',
   },
 ];

@@ -3,8 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createVerifier } from '../../packages/server/src/index.js';
 import { query } from '../../test/support/database.js';
 import { Random } from '../../test/support/random.js';
+import { API } from '../../test/agents/agent.js';
 import { strike, type FaultName } from '../world/faults.js';
-import type { World } from '../world/world.js';
+import { ISSUER, type World } from '../world/world.js';
+import { Assistant } from './agents/assistant.js';
 import { Calls } from './calls.js';
 import type { Shared } from './client.js';
 import { Couples } from './couples.js';
@@ -39,6 +41,8 @@ export interface RunOptions {
   readonly level: number;
   /** How many at a time become one user; none, unless it is given. */
   readonly couples?: number;
+  /** How many users have a program that acts for them; none, unless it is given. */
+  readonly programs?: number;
   /** Which the service has; clients then report how long they were not used. */
   readonly limits?: Limits;
 }
@@ -56,7 +60,8 @@ export async function runHistory(
   const calls = new Calls(world.urls, plant?.lie);
   const verifiers = [world.urls[0]!, `http://127.0.0.1:${world.feed.port}`].map((url) =>
     createVerifier({
-      issuer: 'http://latchkey.test',
+      issuer: ISSUER,
+      audience: [ISSUER, API],
       url,
       serviceKey: world.serviceKey,
       onWarning: () => undefined,
@@ -75,7 +80,8 @@ export async function runHistory(
     while (!verifiers.every(({ isNotified }) => isNotified)) await delay(20);
     listening.push(...people.map(({ listener }) => listener.run()));
     let isOver = false;
-    const running = [...people, ...couples].map((one) => one.run(() => isOver, pauseMs));
+    const assistants = allow(options, shared, world.urls, people);
+    const running = [...people, ...couples, ...assistants].map((one) => one.run(() => isOver, pauseMs));
     try {
       const end = performance.now() + seconds * 1000;
       await Promise.all([breakThings(world, recorder, options, end), changeKeys(world, shared)]);
@@ -113,6 +119,20 @@ function gather(
     const account = `user-${seed}-${i % users}`;
     const own = { name: `p${i}`, account, device, seed: seed + 1000 * (i + 1), limits };
     return new Person({ ...shared, urls, ...own });
+  });
+}
+
+/** The first people are of different users. */
+function allow(
+  { programs = 0, seed }: RunOptions,
+  shared: Shared,
+  urls: readonly string[],
+  people: readonly Person[],
+): Assistant[] {
+  const allowing = people.slice(0, programs);
+  const users = allowing.map(({ user }) => user);
+  return allowing.map(({ user, account }, i) => {
+    return new Assistant(shared, { name: `a${i}`, account, user, users, urls, seed: seed + 50 * (i + 1) });
   });
 }
 

@@ -133,10 +133,11 @@ function lifeOf(signIn: SignIn, all: readonly Effect[]): SessionLife {
   return { signIn, user: signIn.user!, device: signIn.device, enders, ended, lastAlive: signIn.begun };
 }
 
-function covers({ scope, user, session, device }: SignOut, signIn: SignIn): boolean {
+function covers({ by, scope, user, session, device }: SignOut, signIn: SignIn): boolean {
   if (user !== signIn.user) return false;
   if (scope === 'all') return true;
   if (scope === 'session') return session === signIn.issued!.session;
+  if (by === 'consent' && session === signIn.issued!.session) return false;
   if (scope === 'device') return device === signIn.device;
   return device === null ? session !== signIn.issued!.session : device !== signIn.device;
 }

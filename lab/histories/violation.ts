@@ -8,6 +8,7 @@ type Rule =
   | 'delivered wrongly'
   | 'answered for another'
   | 'merged wrongly'
+  | 'allowed wrongly'
   | 'ended for no reason'
   | 'missing in the feed'
   | 'wrong claims'
@@ -33,7 +34,7 @@ export class Checked {
   readonly afterEnd: Record<string, number> = {};
   /** By reader, in calm and in stalls: longest time, in milliseconds, after which it did not know of the end or change yet. */
   readonly latest: Record<string, number> = {};
-  /** Ends of sessions by limits, and what shows that they are exact; what shows that merges are whole. */
+  /** Ends of sessions by limits, and what shows that they are exact; what shows that merges are whole, and that programs have ended. */
   readonly counts: Record<string, number> = {};
 
   count(what: string): void {

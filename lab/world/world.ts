@@ -6,6 +6,8 @@ import { TcpProxy } from '../../test/support/tcp-proxy.js';
 import { whole } from './health.js';
 import { Instance } from './instance.js';
 
+/** `PUBLIC_URL` */
+export const ISSUER = 'http://latchkey.test';
 const INSTANCES = 3;
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 /** How long it is waited for: on a busy machine a new standby is a long time coming. */
@@ -48,7 +50,7 @@ export class World {
           ...provider.env(),
           ...provider.env('HUB'),
           PROVIDERS_STUB_LINKS: 'hub',
-          PUBLIC_URL: 'http://latchkey.test',
+          PUBLIC_URL: ISSUER,
           SERVICE_KEYS: SERVICE_KEY,
           ...env,
         },

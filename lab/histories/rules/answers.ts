@@ -1,6 +1,6 @@
 import { latestEffect, RECOVERY_MS, type Disturbances } from '../disturbances.js';
 import { addTo } from '../groups.js';
-import type { Call, HistoryEntry, Merge, Operation, SignIn } from '../operation.js';
+import type { Call, Consent, HistoryEntry, Merge, Operation, SignIn, SignOut } from '../operation.js';
 import type { Sessions } from '../sessions.js';
 import type { Checked, Violation } from '../violation.js';
 
@@ -20,6 +20,8 @@ const REFUSALS: Readonly<Record<Kind, readonly string[]>> = {
   connect: ['undefined invalid_token'],
   claims: [],
   merge: ['401 invalid_token', '409 identity_in_use', '401 invalid_grant'],
+  consent: ['400 undefined'], // a page
+  trespass: ['401 invalid_token', '401 invalid_grant', 'undefined invalid_token'],
 };
 
 const NO_FAILURES = new Set(['io client disconnect', 'signed_out', 'revoked', 'expired']);
@@ -37,6 +39,9 @@ export function unknownAnswers(
 ): Violation[] {
   const removals = removalsOf(entries, disturbances);
   const signIns = signInsOf(entries);
+  const operator = entries.filter(
+    (entry) => entry.kind === 'sign-out' && entry.by === 'operator' && entry.outcome !== 'refused',
+  ) as readonly SignOut[];
   const violations: Violation[] = [];
   const calm = new Map<Kind, { calls: number; readonly busy: HistoryEntry[] }>();
   for (const entry of entries) {
@@ -66,6 +71,7 @@ export function unknownAnswers(
     if (outcome === 'refused') {
       if (!REFUSALS[entry.kind].includes(`${status} ${error}`)) return false;
       if (entry.kind === 'merge' && error !== 'invalid_token') return mayBeOther(entry);
+      if (entry.kind === 'consent') return mayBeForgotten(entry);
       return status !== 404 || mayBeMissing(entry);
     }
     if (status === undefined)
@@ -82,7 +88,7 @@ export function unknownAnswers(
 
   /** A handshake takes so many steps that it may meet what befell the instance before. */
   function concerned({ kind, instance }: Operation & Call): number | undefined {
-    return kind === 'connect' ? undefined : instance;
+    return kind === 'connect' || kind === 'trespass' ? undefined : instance;
   }
 
   /** The other user is there until a merge, and gone after one whose answer was lost. */
@@ -90,6 +96,11 @@ export function unknownAnswers(
     const { begun: first, shown } = merges.byAccount.get(account)!;
     if (error === 'identity_in_use') return step === 'prove' && !(shown && shown.ended < begun);
     return step === 'merge' && first !== undefined && first.begun < begun;
+  }
+
+  /** The operator's end of a program takes back what waits for an answer. */
+  function mayBeForgotten({ begun, ended }: Consent): boolean {
+    return operator.some((one) => one.begun <= ended && latestEffect(one, disturbances) >= begun);
   }
 
   /** Users stay, unless another one has taken them in; a device is unknown only after it was removed. */

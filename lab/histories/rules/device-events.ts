@@ -137,7 +137,8 @@ function* emptyMoments(
 }
 
 /** Whether a sign-out ends every session on a device that there is. */
-function reaches({ scope, device: own }: SignOut, device: string): boolean {
+function reaches({ by, scope, device: own }: SignOut, device: string): boolean {
+  if (by === 'consent') return false; // one goes on
   return scope === 'all' || (scope === 'device' ? own === device : scope === 'others' && own !== device);
 }
 

@@ -31,7 +31,9 @@ function* lostStates(entries: readonly HistoryEntry[]): Generator<Found> {
   for (const entry of entries) {
     if (entry.kind === 'sign-in' && entry.user)
       users.set(accountOf(entry), (users.get(accountOf(entry)) ?? new Set()).add(entry.user));
-    const isOfAll = entry.kind === 'sign-out' && (entry.scope === 'all' || entry.scope === 'others');
+    const isOfAll =
+      entry.kind === 'sign-out' &&
+      (entry.scope === 'all' || entry.scope === 'others' || entry.by === 'operator');
     if (isOfAll && entry.outcome !== 'refused') addTo(signOuts, entry.user, entry);
   }
   const others = new Map<string, SignIn[]>();
@@ -45,7 +47,8 @@ function* lostStates(entries: readonly HistoryEntry[]): Generator<Found> {
     const ofUsers = [...(users.get(accountOf(first)) ?? [])].flatMap((user) => signOuts.get(user) ?? []);
     const mayBeSignedOut = ofUsers.some(
       // One without an answer may take effect later.
-      ({ begun, ended, outcome }) => begun <= first.ended && (outcome !== 'ok' || ended >= first.begun),
+      ({ begun, ended, outcome }) =>
+        begun <= first.ended && (outcome !== 'ok' || ended >= (first.since ?? first.begun)),
     );
     if (rivals.length === 0 && !mayBeSignedOut)
       yield { text: `state ${state} was refused to the first`, entries: [first] };
