@@ -32,7 +32,7 @@ const ANSWERS = ['use', 'introspect', 'verify', 'refresh'];
 const READERS = ['feed', 'socket', 'delivery', ...ANSWERS, ...ANSWERS.map((one) => `claims, ${one}`)];
 /** What shows merges to be whole; in the half with Redis. */
 const MERGED = ['sign-ins after a merge', 'calls of former users', 'pushes to former users'];
-/** The same of the ends of programs. */
+/** What shows programs to end, and to be kept out of the application. */
 const ENDED = [
   ...['refresh', 'introspect', 'verify'].map((call) => `${call} of programs after their end`),
   ...['/me', '/oauth2/refresh', 'socket'].map((at) => `programs refused at ${at}`),
@@ -69,7 +69,7 @@ const PLANTED_WITH_LIMITS: RunOptions = {
 };
 const PLANTED_OF = {
   merges: { ...PLANTED, people: 2, users: 2, couples: 3, faults: [] },
-  programs: { ...PLANTED, people: 2, users: 2, programs: 2, faults: [] },
+  programs: { ...PLANTED, people: 2, users: 2, programs: 2, faults: [], seconds: 4 },
 } satisfies Record<string, RunOptions>;
 
 /** One half of a long run, with Redis or with limits; its last quarter is without faults. */

@@ -120,12 +120,12 @@ export interface Use extends Call {
 
 export interface SignOut extends Call {
   readonly kind: 'sign-out';
-  /** `consent`: a new session of the same program. `operator`: the end of a program for all users, once for each. */
+  /** `consent`: a new session of a program. `operator`: the end of a program for all users, once for each. */
   readonly by: 'user' | 'revoke' | 'service' | 'removal' | 'merge' | 'consent' | 'operator';
   /** Which sessions of the user: as in src/token/sessions/session.store.ts. */
   readonly scope: 'session' | 'device' | 'others' | 'all';
   readonly user: string;
-  /** Of `consent`: the new one, which goes on. */
+  /** Of `consent`: the new one, which does not end. */
   readonly session: string | null;
   readonly device: string | null;
   /** The caller's; only `user` and `removal` have one. */
@@ -174,7 +174,7 @@ export interface Consent extends Call {
   readonly code: string;
 }
 
-/** A program comes with its token where one of the application belongs. */
+/** A program shows its token where only tokens of the application are accepted. */
 export interface Trespass extends Call {
   readonly kind: 'trespass';
   readonly at: '/me' | '/oauth2/refresh' | 'socket';

@@ -43,7 +43,7 @@ export function* allowedWrongly(
   }
 }
 
-/** Sessions of a user with a program, of which two were accepted when both consents had been answered. */
+/** Two sessions of a user with a program that were accepted after the answers to both consents. */
 function* liveAtOnce(all: readonly SessionLife[]): Generator<Found> {
   let longest: SessionLife | undefined;
   for (const life of all.toSorted((a, b) => a.signIn.ended - b.signIn.ended)) {

@@ -10,7 +10,7 @@ const MOST_REMEMBERED = 10;
 const AGAIN_MS = 200;
 
 /** What it does next, and how often. */
-const MIX = { refresh: 30, read: 30, readFormer: 20, trespass: 4, allow: 4, allowTwice: 2, end: 6 };
+const MIX = { refresh: 30, read: 30, readFormer: 20, trespass: 6, allow: 4, allowTwice: 2, end: 6 };
 const ENDS = { removal: 3, signOutAll: 1, operator: 2, revoke: 1 };
 
 /** A program that a user has allowed, and that user: ends it, and allows it again. */
@@ -71,7 +71,7 @@ export class Assistant {
     }
   }
 
-  /** @param clients that get a consent each, and redeem their codes at the same time */
+  /** @param clients that get a consent each, and redeem their codes at once */
   private async allow(clients: readonly string[] = ['']): Promise<void> {
     const { name, urls, user } = this.options;
     const programs = clients.map((one) => new ProgramClient(this.shared, name + one, urls));
@@ -101,7 +101,7 @@ export class Assistant {
     else await this.client.verify(this.random.below(this.shared.verifiers.length), shown);
   }
 
-  /** Half the time the last one, of which readers may not know yet that it has ended. */
+  /** Half the time the last one: readers may not know yet that it has ended. */
   private async readFormer(): Promise<void> {
     const session = this.random.chance(0.5) ? this.former.at(-1) : this.random.oneOf(this.former);
     if (!session) return;

@@ -22,7 +22,7 @@ export class Browser extends Agent {
     return this.get(`${searchParams.get('redirect_uri')}?${answer.toString()}`);
   }
 
-  /** @returns the last answer: what the program receives, or a page that does not go on */
+  /** @returns the last answer: what the program receives, or a page without a way there */
   async allow(): Promise<Response> {
     const page = await this.ask({ provider: 'stub' });
     return page.status === 200 ? this.answer(page, 'yes') : page;

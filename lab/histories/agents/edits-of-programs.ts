@@ -1,7 +1,7 @@
 import { API } from '../../../test/agents/agent.js';
 import { ISSUER } from '../../world/world.js';
 import type { Edit } from '../edits.js';
-import { FINAL, type HistoryEntry, type Refresh, type Use } from '../operation.js';
+import { FINAL, type HistoryEntry, type Issued, type Use } from '../operation.js';
 
 /** As `edited`, for the rules of programs. */
 export function editedPrograms(entries: readonly HistoryEntry[]): readonly Edit[] {
@@ -20,10 +20,10 @@ export function editedPrograms(entries: readonly HistoryEntry[]): readonly Edit[
       const { error: _error, ...call } = one;
       return { ...call, outcome: 'ok', status: 200 };
     });
-  const issued = (finds: RegExp, to: (one: NonNullable<Refresh['issued']>) => Refresh['issued']): Edit =>
+  const issued = (finds: RegExp, to: (one: Issued) => Issued): Edit =>
     edit(finds, (one) => {
       const isIt = (one.kind === 'sign-in' || one.kind === 'refresh') && one.issued?.audience === API;
-      return isIt ? { ...one, issued: to(one.issued!)! } : one;
+      return isIt ? { ...one, issued: to(one.issued) } : one;
     });
   return [
     accepted(/^accepted after its end: introspect of session .* signed out/, 'introspect'),

@@ -16,7 +16,7 @@ interface Granted {
   readonly body: object;
 }
 
-/** Calls of a program, and those that end it for all users. */
+/** Calls of a program, and its end for all users. */
 export class ProgramClient {
   constructor(
     private readonly shared: Shared,
@@ -92,11 +92,11 @@ export class ProgramClient {
     return answer.outcome;
   }
 
-  /** Comes with tokens of the program where those of the application belong. */
+  /** Shows tokens of the program where only tokens of the application are accepted. */
   async trespass(instance: number, { token, refreshToken }: HeldSession): Promise<void> {
     const { calls } = this.shared;
     const body = { refresh_token: refreshToken };
-    const tried: readonly (readonly [Trespass['at'], Omit<Answered, 'body'>])[] = [
+    const tried: readonly (readonly [Trespass['at'], Answered])[] = [
       ['/me', await calls.ask(instance, '/me', { bearer: token.text })],
       ['/oauth2/refresh', await calls.ask(instance, '/oauth2/refresh', { method: 'POST', body })],
       ['socket', await this.connect(instance, token.text)],
@@ -105,7 +105,7 @@ export class ProgramClient {
       this.shared.recorder.record({ kind: 'trespass', ...this.of(answer), at, token: token.name });
   }
 
-  private async connect(instance: number, token: string): Promise<Omit<Call, 'client'>> {
+  private async connect(instance: number, token: string): Promise<Answered> {
     const begun = performance.now();
     const { socket } = SocketClient.open(this.urls[instance]!, { token });
     const error = await Promise.race([
@@ -118,7 +118,7 @@ export class ProgramClient {
       delay(LONGEST_MS, 'TIMEOUT', { ref: false }),
     ]);
     socket.disconnect();
-    const call = { instance, begun, ended: performance.now() };
+    const call = { instance, begun, ended: performance.now(), body: {} };
     if (error === undefined) return { ...call, outcome: 'ok' };
     return { ...call, outcome: error === 'invalid_token' ? 'refused' : 'unknown', error };
   }
@@ -128,12 +128,7 @@ export class ProgramClient {
     this.shared.recorder.record({ kind: 'sign-out', ...this.of(answer), ...what, ...device });
   }
 
-  private of({ body: _body, ...call }: Omit<Answered, 'body'> & { readonly body?: unknown }): Omit<
-    Call,
-    'client'
-  > & {
-    readonly client: string;
-  } {
+  private of({ body: _body, ...call }: Answered): Call {
     return { client: this.name, ...call };
   }
 }

@@ -10,7 +10,7 @@ export const PROGRAM_DEVICE = programDeviceId(
   hash('sha256', JSON.stringify([PROGRAM.client_id, API, '']), 'buffer'),
 );
 
-/** @returns settings of a service that knows the program; its tokens carry all claims, which are judged as those of others */
+/** @returns settings of a service that knows the program; its tokens carry all claims */
 export function programEnv(): Record<string, string> {
   const [orders] = AGENTS_CONTENT.resources;
   const resources = [{ ...orders, claims: ['roles', 'n', 'plan', 'seats'] }];

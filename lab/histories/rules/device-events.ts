@@ -138,7 +138,7 @@ function* emptyMoments(
 
 /** Whether a sign-out ends every session on a device that there is. */
 function reaches({ by, scope, device: own }: SignOut, device: string): boolean {
-  if (by === 'consent') return false; // one goes on
+  if (by === 'consent') return false; // the new session lives
   return scope === 'all' || (scope === 'device' ? own === device : scope === 'others' && own !== device);
 }
 
