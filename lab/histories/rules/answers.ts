@@ -80,7 +80,7 @@ export function unknownAnswers(
       return error === 'temporarily_unavailable' && disturbances.overlap(entry, RECOVERY_MS);
     // The database is away, or on a busy machine too slow; then the answer says when to try again.
     return (
-      status === 500 &&
+      (status === 500 || entry.kind === 'consent') && // a program is told by a redirect
       error === 'server_error' &&
       (retryAfter === true || disturbances.overlap(entry, RECOVERY_MS, entry.instance))
     );
