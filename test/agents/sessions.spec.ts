@@ -94,6 +94,17 @@ describe('the session of a program', () => {
     expect(claimsOf((await new Agent(service.url).allowed()).access_token)['device_id']).toBe(here);
   });
 
+  it('is replaced in one transaction: an instance that stops leaves no live session behind', async () => {
+    const former = await new Agent(service.url).allowed();
+    await new Agent(service.url).allowed();
+    const [found] = await sql(
+      `SELECT s.xmin = d.xmin AS together FROM refresh_tokens AS s JOIN agent_devices AS d USING (user_id, device_id)
+       WHERE s.session_id = $1 AND s.signed_out_at IS NOT NULL`,
+      [sidOf(former)],
+    );
+    expect(found).toEqual({ together: true });
+  });
+
   it('does not count for MAX_SESSIONS, and no session of the application for it', async () => {
     const tokens = await new Agent(service.url).allowed();
     const phones = [];

@@ -41,12 +41,16 @@ export class AgentSignIns implements SignInStep {
       ? ({ type: 'provider', name: provider } as const)
       : ({ type: 'user', name: userId } as const);
     const by: Origin = { ...origin, actor };
-    const superfluous = await this.history.transactionOf(userId, async ({ manager, append }) => {
+    await this.history.transactionOf(userId, async (within) => {
+      const { manager, append } = within;
+      // In this transaction: later, only the new session is known as that of the program.
+      const end = (superfluous: string) =>
+        this.signOuts.endEachIn(within, [{ ...session, sessionId: superfluous }], by, 'replaced');
       await lockUser(manager, userId); // of two consents, each replaces the session of the one before
       const before = await this.devices.find(manager, { userId, deviceId });
       if (isOfProvider && before) {
         // Another exchange was faster, and shares its session; or a person has just ended the program.
-        if (before.refusedAt || (await this.devices.isLive(manager, before))) return sessionId;
+        if (before.refusedAt || (await this.devices.isLive(manager, before))) return end(sessionId);
       }
       await this.devices.replace(manager, { ...agent, userId, sessionId });
       const facts = { device_id: deviceId, client_name: clientName, resource, scope };
@@ -56,12 +60,8 @@ export class AgentSignIns implements SignInStep {
       await this.audit.write(manager, [
         { event: 'agent_allowed', ...session, provider, providerUserId, reason, origin: by },
       ]);
-      return isOfProvider ? undefined : before?.sessionId;
+      return isOfProvider || !before ? 0 : end(before.sessionId);
     });
-    if (superfluous !== undefined) {
-      const former = { ...session, sessionId: superfluous };
-      await this.signOuts.signOut('session', former, by, { cause: 'replaced' });
-    }
     const bySystem: Origin = { ...origin, actor: { type: 'system', name: 'agents' } };
     await this.signOuts.endExcess(session, MOST_AGENTS, bySystem);
   }
