@@ -64,7 +64,7 @@ export class JoinedIdentities {
    */
   async remove(manager: EntityManager, { userId, identityId }: JoinedIdentity): Promise<SessionIds[]> {
     await this.users.unhide(manager, { userId: identityId, mergedInto: userId });
-    // Only now: whoever had the lock of `begin` has noted the session, and nobody gets it any more.
+    // Only now: each session with the lock of `begin` is noted, and no further one gets it.
     const begun = await this.joinedSessions({ identityId }, manager);
     await manager.delete(JoinedSession, { identityId, userId });
     return begun;
