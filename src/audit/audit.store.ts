@@ -82,19 +82,16 @@ export class AuditStore implements EntitySubscriberInterface {
 
   /**
    * Returns whether a user has signed in by an identity within some seconds, as far as the trail is kept.
-   * @param except ids of sessions that do not count
    */
   hasSignIn(
     userId: string,
     { provider, providerUserId }: { readonly provider: string; readonly providerUserId: string },
-    except: readonly string[],
     seconds: number,
   ): Promise<boolean> {
     const events = this.dataSource.manager.createQueryBuilder(StoredAuditEvent, 'event');
     const signIns = { user_id: userId, event: 'sign_in', provider, provider_user_id: providerUserId };
     return events
       .where(signIns)
-      .andWhere('session_id <> ALL (:except)', { except })
       .andWhere('at > now() - make_interval(secs => :seconds)', { seconds })
       .getExists();
   }

@@ -90,11 +90,11 @@ export const SELECT_DEVICE_FACTS = `
 /** Writes the session: the parameters are its columns. */
 export const INSERT_SESSION = `
   INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject,
-    provider_session, id_token, auth_time, address, user_agent, idle_ends_at, ends_because,
-    begun_at)
+    provider_session, id_token, auth_time, address, user_agent, idle_ends_at, ends_because, begun_at,
+    joined_identity_id)
   VALUES ($1, $2, $3, $4, least(now() + make_interval(secs => $5), to_timestamp($14)), $6, $7, $8, $9,
     to_timestamp($10), $11, $12, now() + make_interval(secs => $13),
-    CASE WHEN $14::float8 IS NOT NULL THEN 'session_expiry' END, to_timestamp($15))`;
+    CASE WHEN $14::float8 IS NOT NULL THEN 'session_expiry' END, to_timestamp($15), $16)`;
 
 /** Writes the access token: the parameters are its columns. */
 export const INSERT_ACCESS_TOKEN = `

@@ -139,6 +139,7 @@ async function writeSession(run: Run, row: SignInRow): Promise<void> {
     row.idle_ttl,
     row.session_expiry,
     row.begun_at,
+    row.joined_identity_id,
   ]);
   await run(INSERT_ACCESS_TOKEN, [...key, row.jti, row.token_expires_at, row.token]);
 }

@@ -94,7 +94,7 @@ export class SignOutService {
     const begunUntil = OF_ALL.has(scope) ? null : undefined;
     const circumstances = { userId: ids.userId, origin, reason, cause, begunUntil };
     if (scope === 'all') {
-      const others = await this.lifecycles.joinedSessions({ identityId: ids.userId });
+      const others = await this.lifecycles.joinedSessions(ids.userId);
       if (others.length > 0) await this.endEach(others, origin, cause);
     }
     if (last) return this.endAll(target, circumstances, last);

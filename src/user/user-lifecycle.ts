@@ -38,14 +38,6 @@ export interface SessionsEnd {
   readonly isByPerson: boolean;
 }
 
-/** Session that has begun by an identity that the user has joined to their own. */
-export interface SessionOfIdentity extends SessionIds {
-  /** The user id that is derived of the identity. */
-  readonly identityId: string;
-}
-
-type SessionKey = Pick<SessionIds, 'userId' | 'sessionId'>;
-
 /** Right of a service key that a user can have. */
 export type UserRight = 'users' | 'support';
 
@@ -71,13 +63,14 @@ export interface UserLifecycle {
   permitted?(manager: EntityManager, userId: string): Promise<boolean>;
   /** @returns names of the user's claims that are not the provider's: a change there does not show */
   ownClaims?(manager: EntityManager, user: ClaimedUser): Promise<readonly string[]>;
-  /** With each request of a user to a route for service keys. @returns the right of the user; null: none */
-  right?(userId: string): Promise<UserRight | null>;
   /**
-   * @param of a user or one session; an identity: live sessions only
-   * @returns those that have begun by an identity that is joined to the user's own
+   * With each request of a user to a route for service keys.
+   * @param sessionId absent: of any session
+   * @returns the right of the user; null: none
    */
-  joinedSessions?(of: Partial<SessionOfIdentity>): Promise<readonly SessionOfIdentity[]>;
+  right?(userId: string, sessionId?: string): Promise<UserRight | null>;
+  /** @returns live sessions that have begun by an identity that a user has joined to their own */
+  joinedSessions?(identityId: string): Promise<readonly SessionIds[]>;
   /** @returns what the feature says of users, by user */
   describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;
   /**
@@ -153,25 +146,17 @@ export class UserLifecycles implements OnModuleInit {
     return names;
   }
 
-  /** @returns the first right that a feature grants the user; none in a session of a joined identity */
-  async right(session: SessionKey): Promise<UserRight | null> {
-    const right = await this.rightOf(session.userId);
-    return right && (await this.joinedSessions(session)).length > 0 ? null : right;
-  }
-
-  async joinedSessions(of: Partial<SessionOfIdentity>): Promise<SessionOfIdentity[]> {
-    const sessions: SessionOfIdentity[] = [];
-    for (const one of this.all) sessions.push(...((await one.joinedSessions?.(of)) ?? []));
+  /** @param identityId the user id that is derived of the identity */
+  async joinedSessions(identityId: string): Promise<SessionIds[]> {
+    const sessions: SessionIds[] = [];
+    for (const one of this.all) sessions.push(...((await one.joinedSessions?.(identityId)) ?? []));
     return sessions;
   }
 
-  /**
-   * @returns the first right that a feature grants the user in a session that has begun by the user's
-   *   identity
-   */
-  async rightOf(userId: string): Promise<UserRight | null> {
+  /** @returns the first right that a feature grants the user */
+  async right(userId: string, sessionId?: string): Promise<UserRight | null> {
     for (const one of this.all) {
-      const right = await one.right?.(userId);
+      const right = await one.right?.(userId, sessionId);
       if (right) return right;
     }
     return null;

@@ -131,12 +131,17 @@ export class UserStore {
     return row?.created_at;
   }
 
-  /** Replaces the names by which the provider of a hidden identity knows it. @public */
-  async renameHidden(manager: EntityManager, hidden: HiddenUser): Promise<void> {
+  /**
+   * Replaces the names by which the provider of a hidden identity knows it.
+   * @returns whether it is hidden
+   * @public
+   */
+  async renameHidden(manager: EntityManager, hidden: HiddenUser): Promise<boolean> {
     const { userId, mergedInto, username, email, identity } = hidden;
     const names = { username, email, identity: identity as object };
-    await manager.update(User, { userId, mergedInto }, names);
-    await replaceWords(manager, [namesOf(hidden)]);
+    const { affected } = await manager.update(User, { userId, mergedInto }, names);
+    if (affected! > 0) await replaceWords(manager, [namesOf(hidden)]);
+    return affected! > 0;
   }
 
   /** Lets an identity become a user again. @public */
@@ -161,14 +166,6 @@ export class UserStore {
    */
   findHidden(mergedInto: string, manager: EntityManager = this.users.manager): Promise<User[]> {
     return manager.find(User, { where: { mergedInto }, order: { provider: 'ASC' } });
-  }
-
-  /** Finds a hidden identity, and keeps it from becoming a user until the transaction ends. @public */
-  lockHidden(
-    manager: EntityManager,
-    { userId, mergedInto }: Pick<HiddenUser, 'userId' | 'mergedInto'>,
-  ): Promise<User | null> {
-    return manager.findOne(User, { where: { userId, mergedInto }, lock: { mode: 'for_key_share' } });
   }
 
   async formerIds(userId: string, manager?: EntityManager): Promise<string[]> {

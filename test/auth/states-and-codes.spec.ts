@@ -13,7 +13,6 @@ import { Sql } from '../../src/platform/database/sql.js';
 import { Events } from '../../src/platform/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { IdTokens } from '../../src/token/sessions/id-tokens.js';
-import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { createDatabase, unhurriedOptions } from '../support/database.js';
 import { use } from '../support/use.js';
@@ -141,7 +140,7 @@ describe('what can be used once', () => {
 
     const createCodes = (): AuthorizationCodes => {
       const secretKey = new SecretKey(randomBytes(32));
-      const idTokens = new IdTokens({ secretKey }, new SessionStore(sql(), dataSource));
+      const idTokens = new IdTokens({ secretKey });
       return new AuthorizationCodes(dataSource, sql(), new SealedIdentities(idTokens));
     };
 

@@ -62,7 +62,6 @@ describe('the schema', () => {
         'presence',
         'audit_events',
         'agent_devices',
-        'joined_sessions',
         'provider_checks',
         'directory_states',
       ]);

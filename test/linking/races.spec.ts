@@ -9,7 +9,8 @@ import { waiting } from '../support/waiting.js';
 import { link, signInAt, tokensAt } from './person.js';
 
 const ROUNDS = 8;
-const NOTED = 20_000;
+const SESSIONS = 9_990;
+const LIVING = 'SELECT count(*)::int FROM refresh_tokens WHERE user_id = $1 AND expires_at > now()';
 
 /** A promise, and what resolves it. */
 function gate() {
@@ -94,24 +95,36 @@ describe('joined identities at one time with', () => {
     expect(await isLive(other)).toBe(true);
   });
 
-  it('a parting: a session that is noted meanwhile ends', async () => {
+  it('a parting: a session that begins meanwhile ends', async () => {
     const own = await tokensAt(here, 'corp', newName());
     const octo = newName();
     await link(here, own, 'hub', octo);
     const other = await tokensAt(here, 'hub', octo);
     const [session, identity] = [claimsOf(other.access_token)['sid'], deriveUserId('hub', octo)];
-    await sql('DELETE FROM joined_sessions WHERE session_id = $1', session);
-    const noting = await connect(here.databaseUrl);
-    await noting.query('BEGIN');
-    await noting.query('SELECT FROM users WHERE user_id = $1 FOR KEY SHARE', [identity]);
-    const note = `INSERT INTO joined_sessions VALUES ($1, $2, $3, now() + interval '1 d')`;
-    await noting.query(note, [own.user_id, session, identity]);
+    const note = 'UPDATE refresh_tokens SET joined_identity_id = $1 WHERE session_id = $2';
+    await sql(note, null, session);
+    const locked = await lockOf(own);
+    await locked.query(note, [identity, session]);
     const parting = part(own).then((response) => response);
     await waiting(here.databaseUrl, [1, 'users'], parting);
-    await noting.query('COMMIT');
-    await noting.end();
+    await locked.query('COMMIT');
+    await locked.end();
     expect((await parting).status).toBe(204);
     expect(await Promise.all([own, other].map(isLive))).toEqual([true, false]);
+  });
+
+  it('a sign-in that waits for the parting: its session ends', async () => {
+    const own = await tokensAt(here, 'corp', newName());
+    const octo = newName();
+    await link(here, own, 'hub', octo);
+    const locked = await lockOf(own);
+    const signingIn = signInAt(here, 'hub', octo);
+    await waiting(here.databaseUrl, [1, 'users'], signingIn);
+    await locked.query('DELETE FROM users WHERE user_id = $1', [deriveUserId('hub', octo)]);
+    await locked.query('COMMIT');
+    await locked.end();
+    expect(await signingIn).toMatchObject({ status: 401, body: { error: 'invalid_grant' } });
+    expect(await sql(LIVING, own.user_id)).toEqual([{ count: 1 }]);
   });
 
   it('each other: a joining again, a sign-in and a parting do not wait for each other in a circle', async () => {
@@ -133,18 +146,18 @@ describe('joined identities at one time with', () => {
     }
   });
 
-  it('very many sign-ins by it: they end before a sign-in or a parting takes too long', async () => {
-    const ada = newName();
-    const own = await tokensAt(here, 'corp', ada);
+  it('very many sessions by it: a sign-in and a parting do not take too long', async () => {
+    const own = await tokensAt(here, 'corp', newName());
     const octo = newName();
     await link(here, own, 'hub', octo);
-    const note = `
-      INSERT INTO joined_sessions
-      SELECT $1, gen_random_uuid(), $2, now() + interval '1 d' FROM generate_series(1, $3::int)`;
-    await sql(note, own.user_id, deriveUserId('hub', octo), NOTED);
-    expect(await signInAt(here, 'hub', octo)).toMatchObject({ status: 429, body: { error: 'slow_down' } });
-    await tokensAt(here, 'corp', ada);
+    const others = `
+      INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, joined_identity_id)
+      SELECT $1, gen_random_uuid(), sha256(i::text::bytea), now() + interval '1 d', $2
+      FROM generate_series(1, $3::int) AS i`;
+    await sql(others, own.user_id, deriveUserId('hub', octo), SESSIONS);
+    await tokensAt(here, 'hub', octo);
     await part(own).expect(204);
+    expect(await sql(LIVING, own.user_id)).toEqual([{ count: 1 }]);
     expect((await tokensAt(here, 'hub', octo)).user_id).not.toBe(own.user_id);
   });
 });

@@ -113,7 +113,6 @@ const COLUMNS: Record<string, Record<string, string>> = {
     device_id: UUID,
   },
   agent_assertions: { id_hash: HASH },
-  joined_sessions: { user_id: UUID, session_id: UUID, identity_id: UUID },
   signal_accounts: { subject: HASH, disabled: 'false', changed_at: 'now()' },
   void_claims: { user_id: UUID, voided_at: 'now()' },
 };

@@ -106,7 +106,7 @@ describe.each([
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
     presence = new PresenceStore(dataSource.getRepository(Instance), dataSource.getRepository(Presence), sql);
     const secretKey = new SecretKey(randomBytes(32));
-    const idTokens = new IdTokens({ secretKey }, new SessionStore(sql, dataSource));
+    const idTokens = new IdTokens({ secretKey });
     codes = new AuthorizationCodes(dataSource, sql, new SealedIdentities(idTokens));
     devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource), NO_FEATURES);
     const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);

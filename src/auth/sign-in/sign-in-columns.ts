@@ -2,6 +2,7 @@ import type { AuditFacts, Origin } from '../../audit/audit-event.js';
 import { addressKey } from '../../platform/config/urls/email-address.js';
 import type { SessionIds } from '../../platform/events.js';
 import { areSameClaims, toJson, type UserClaims } from '../../identity/claims.js';
+import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import { nameKeys, type LastIdentity } from '../../user/last-identity.js';
@@ -117,6 +118,7 @@ const COLUMNS = {
   jkt: ['bytea', ({ jkt }) => jkt],
   provider_subject: ['bytea', ({ providerSubject }) => providerSubject],
   provider_session: ['bytea', ({ providerSession }) => providerSession],
+  joined_identity_id: ['uuid', ({ joined }) => joined && toUserId(joined)],
   id_token: ['bytea', ({ idToken }) => idToken],
   auth_time: ['float8', ({ identity }) => identity.authTime],
   jti: ['uuid', ({ accessToken }) => accessToken.jti],
@@ -143,6 +145,10 @@ export type SignInRow = Readonly<Record<Column, unknown>>;
 
 export function toRow(signIn: SignIn): SignInRow {
   return Object.fromEntries(columns.map(([name, [, toValue]]) => [name, toValue(signIn)])) as SignInRow;
+}
+
+function toUserId({ provider, identity }: Pick<SignIn, 'provider' | 'identity'>): string {
+  return deriveUserId(provider, identity.providerUserId);
 }
 
 function toKey(text: string | null): string | null {

@@ -71,8 +71,8 @@ export const SIGN_IN: Statement = {
       RETURNING user_id
     ),
 
-    -- 4. Why a sign-in is refused: the identity is another user's, the user is suspended, or signed out since, the user's claims are not the
-    --    token's, or a bound is reached. Not a bound of a user from step 3: this statement sees the sessions and
+    -- 4. Why a sign-in is refused: the identity is another user's, the user is suspended, or signed out since,
+    --    the user's claims are not the token's, or a bound is reached. Not a bound of a user from step 3: this statement sees the sessions and
     --    devices from before its begin (7.8.4), of a user who has been removed since. The conditions on
     --    sessions are those of the index refresh_tokens_open.
     checked AS MATERIALIZED (
@@ -191,11 +191,12 @@ export const SIGN_IN: Statement = {
     -- 12. The session: a new row, for which nothing waits.
     session AS (
       INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at, jkt,
-        provider_subject, provider_session, id_token, auth_time, address, user_agent, idle_ends_at,
-        ends_because, begun_at)
+        provider_subject, provider_session, joined_identity_id, id_token, auth_time, address, user_agent,
+        idle_ends_at, ends_because, begun_at)
       SELECT user_id, session_id, device_id, token_hash,
         least(now() + make_interval(secs => ttl), to_timestamp(session_expiry)), jkt,
-        provider_subject, provider_session, id_token, to_timestamp(auth_time), address, user_agent,
+        provider_subject, provider_session, joined_identity_id, id_token, to_timestamp(auth_time), address,
+        user_agent,
         now() + make_interval(secs => idle_ttl),
         CASE WHEN session_expiry IS NOT NULL THEN 'session_expiry' END, to_timestamp(begun_at)
       FROM admitted

@@ -9,7 +9,7 @@ import { OptionalObject, OptionalText, RequiredText } from '../../platform/http/
 import { Caller } from '../../platform/http/access.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { IdTokens } from '../../token/sessions/id-tokens.js';
-import { UserLifecycles } from '../../user/user-lifecycle.js';
+import { SessionStore } from '../../token/sessions/session.store.js';
 import { UserStore } from '../../user/user.store.js';
 
 /** Logout pages of providers (OpenID Connect RP-Initiated Logout 1.0). */
@@ -21,7 +21,7 @@ export class ProviderLogouts {
     private readonly providers: ProviderRegistry,
     private readonly idTokens: IdTokens,
     private readonly users: UserStore,
-    private readonly lifecycles: UserLifecycles,
+    private readonly sessions: SessionStore,
   ) {}
 
   /**
@@ -30,9 +30,10 @@ export class ProviderLogouts {
    * @returns asks the provider for the page; undefined if there is none, or the provider is disabled or away
    */
   async prepare(session: SessionIds, redirectUri: string): Promise<() => Promise<URL | undefined>> {
-    const [joined] = await this.lifecycles.joinedSessions(session);
-    const account = await this.users.findAny(joined?.identityId ?? session.userId);
-    const idToken = await this.idTokens.find(session);
+    const stored = await this.sessions.find(session);
+    const joined = stored?.joinedIdentityId;
+    const account = joined ? await this.users.findAny(joined) : await this.users.find(session.userId);
+    const idToken = this.idTokens.decrypt(stored?.idToken ?? null, session.sessionId);
     return async () => {
       if (!account) return undefined;
       const { provider, providerUserId: hint } = account;

@@ -22,9 +22,11 @@ export class AdminSessionController {
    * @throws OAuthError `not_found`
    */
   @Get()
-  async adminSession(@Caller() session: SessionIds): Promise<AdminSession> {
-    const { userId } = session;
-    const [user, right] = await Promise.all([this.users.find(userId), this.lifecycles.right(session)]);
+  async adminSession(@Caller() { userId, sessionId }: SessionIds): Promise<AdminSession> {
+    const [user, right] = await Promise.all([
+      this.users.find(userId),
+      this.lifecycles.right(userId, sessionId),
+    ]);
     if (!user) throw new OAuthError('not_found', 'there is no such user');
     const { adminRole, supportRole } = this.settings;
     return {

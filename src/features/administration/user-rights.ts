@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { UserLifecycle } from '../../extensions.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
 import { listClaim } from '../../identity/claims.js';
+import { SessionStore } from '../../token/sessions/session.store.js';
 import { UserStore } from '../../user/user.store.js';
 
 /**
@@ -13,11 +14,12 @@ import { UserStore } from '../../user/user.store.js';
 export class UserRights implements UserLifecycle {
   constructor(
     private readonly users: UserStore,
+    private readonly sessions: SessionStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** @returns the right that a user's roles grant now; null: none */
-  async right(userId: string): Promise<'users' | 'support' | null> {
+  /** @returns the right that a user's roles grant now; null: none, as in a session of a joined identity */
+  async right(userId: string, sessionId?: string): Promise<'users' | 'support' | null> {
     const { adminEnabled, adminRole, supportRole, adminProviders, production } = this.settings;
     if (!adminEnabled) return null;
     const user = await this.users.find(userId);
@@ -25,7 +27,8 @@ export class UserRights implements UserLifecycle {
     const isTrusted = adminProviders ? adminProviders.includes(user.provider) : !production;
     const sources = [user.applicationClaims, isTrusted ? user.providerClaims : null];
     const roles = sources.flatMap((claims) => listClaim(claims ?? {}, 'roles'));
-    if (roles.includes(adminRole)) return 'users';
-    return roles.includes(supportRole) ? 'support' : null;
+    const right = roles.includes(adminRole) ? 'users' : roles.includes(supportRole) ? 'support' : null;
+    if (right === null || sessionId === undefined) return right;
+    return (await this.sessions.find({ userId, sessionId }))?.joinedIdentityId === null ? right : null;
   }
 }

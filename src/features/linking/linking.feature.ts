@@ -50,6 +50,4 @@ export const linking: Feature = {
   module: async () => ({ module: (await import('./linking.module.js')).LinkingModule }),
   documented: { PROVIDERS_NAME_LINKS: 'mock' },
   auditNames: ['identity_linked', 'identity_unlinked', 'user_merged'],
-  entities: () => import('./identities/joined-session.entity.js'),
-  migrations: () => import('./migrations/1796000000001-linking.js'),
 };

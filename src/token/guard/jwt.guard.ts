@@ -171,7 +171,7 @@ export class JwtGuard implements CanActivate {
    */
   private async findUserRights(request: Request, orPerson: boolean): Promise<ReadonlySet<ServiceRight>> {
     const session = await this.requireUser(request);
-    const right = orPerson ? await this.lifecycles.right(session) : null;
+    const right = orPerson ? await this.lifecycles.right(session.userId, session.sessionId) : null;
     return new Set(right === null ? [] : GRANTS[right]);
   }
 

@@ -1,7 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { SecretBox } from '../../platform/config/secrets/secret-key.js';
 import { SETTINGS, type Settings } from '../../platform/config/settings/settings.js';
-import { SessionStore, type SessionKey } from './session.store.js';
 
 /**
  * ID tokens that are kept for `id_token_hint` (docs/provider-sign-out.md#from-your-application), encrypted;
@@ -12,10 +11,7 @@ export class IdTokens {
   private readonly logger = new Logger(IdTokens.name);
   private readonly box: SecretBox;
 
-  constructor(
-    @Inject(SETTINGS) { secretKey }: Pick<Settings, 'secretKey'>,
-    private readonly sessions: SessionStore,
-  ) {
+  constructor(@Inject(SETTINGS) { secretKey }: Pick<Settings, 'secretKey'>) {
     this.box = new SecretBox(secretKey, 'id-tokens');
   }
 
@@ -36,10 +32,5 @@ export class IdTokens {
       this.logger.debug('a kept ID token was encrypted with another SECRET_KEY, and is left out');
       return null;
     }
-  }
-
-  async find(key: SessionKey): Promise<string | null> {
-    const session = await this.sessions.find(key);
-    return this.decrypt(session?.idToken ?? null, key.sessionId);
   }
 }

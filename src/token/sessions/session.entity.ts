@@ -36,6 +36,10 @@ export class Session {
   @Column('bytea', { name: 'provider_session', nullable: true })
   providerSession!: Buffer | null;
 
+  /** User id derived of the joined identity by which it has begun; null: it is the user's own. */
+  @Column('uuid', { name: 'joined_identity_id', nullable: true })
+  joinedIdentityId!: string | null;
+
   /** See IdTokens; null: the provider's ID token is not kept, or the session was signed out. */
   @Column('bytea', { name: 'id_token', nullable: true })
   idToken!: Buffer | null;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, MoreThan, type EntityManager, type SelectQueryBuilder } from 'typeorm';
+import { DataSource, In, IsNull, MoreThan, Not, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { writeLastUse } from '../../platform/database/last-use.js';
 import { readPage, selectPage } from '../../platform/database/page.js';
 import { Sql } from '../../platform/database/sql.js';
@@ -73,24 +73,25 @@ export async function usersAtProvider(
 }
 
 /**
- * Returns the names of a user at the provider, by the user's sessions; MOST_USERS at most.
- * @param except ids of sessions that have begun at other providers
+ * Returns the names of a user at the provider, by the sessions that have begun by the user's own identity;
+ * MOST_USERS at most.
  * @public
  */
-export async function subjectsOfSessions(
-  manager: EntityManager,
-  userId: string,
-  except: readonly string[],
-): Promise<Buffer[]> {
+export async function subjectsOfSessions(manager: EntityManager, userId: string): Promise<Buffer[]> {
   const rows = await manager
     .createQueryBuilder(Session, 'session')
     .select('session.providerSubject', 'subject')
     .distinct()
-    .where('user_id = :userId AND provider_subject IS NOT NULL', { userId })
-    .andWhere('session_id <> ALL (:except)', { except })
+    .where({ userId, joinedIdentityId: IsNull() })
+    .andWhere('provider_subject IS NOT NULL')
     .limit(MOST_USERS)
     .getRawMany<{ subject: Buffer }>();
   return rows.map(({ subject }) => subject);
+}
+
+/** Whether a session of some users, live or not, has begun by a joined identity. @public */
+export function haveJoinedSession(manager: EntityManager, userIds: readonly string[]): Promise<boolean> {
+  return manager.existsBy(Session, { userId: In(userIds), joinedIdentityId: Not(IsNull()) });
 }
 
 /** Whether a session of a user has begun after a time. @public */
@@ -233,14 +234,28 @@ export class SessionStore {
     return sessions.where({ userId, sessionId }).andWhere(LIVING).getExists();
   }
 
-  /**
-   * Returns whether a session of a user, live or not, has begun within some seconds, beside those with these
-   * ids.
-   */
-  hasBegun(userId: string, except: readonly string[], seconds: number): Promise<boolean> {
-    const sessions = this.dataSource.manager.createQueryBuilder(Session, 'session').where({ userId });
+  /** Finds the live sessions of a user that have begun by a joined identity. @public */
+  findJoined(
+    userId: string,
+    joinedIdentityId: string,
+    manager: EntityManager = this.dataSource.manager,
+  ): Promise<SessionIds[]> {
+    const sessions = manager.createQueryBuilder(Session, 'session');
     return sessions
-      .andWhere('session_id <> ALL (:except)', { except })
+      .select(['session.userId', 'session.sessionId', 'session.deviceId'])
+      .where({ userId, joinedIdentityId })
+      .andWhere(LIVING)
+      .getMany();
+  }
+
+  /**
+   * Returns whether a session of a user, live or not, has begun by the user's own identity within some
+   * seconds.
+   */
+  hasBegun(userId: string, seconds: number): Promise<boolean> {
+    const sessions = this.dataSource.manager.createQueryBuilder(Session, 'session');
+    return sessions
+      .where({ userId, joinedIdentityId: IsNull() })
       .andWhere('coalesce(begun_at, created_at) > now() - make_interval(secs => :seconds)', { seconds })
       .getExists();
   }

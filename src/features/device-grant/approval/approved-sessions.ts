@@ -54,7 +54,9 @@ export class ApprovedSessions implements SignInStep {
       this.sessions.isLive(key),
       this.users.find(key.userId),
     ]);
-    if (!session || !isLive || !user) throw approverEnded();
+    const id = session?.joinedIdentityId;
+    const joined = id ? await this.users.findAny(id) : undefined;
+    if (!session || !isLive || !user || joined === null) throw approverEnded();
     const { provider } = user;
     const identity: Identity = {
       ...knownIdentity(user), // its session at the provider: see `restsOn`
@@ -65,7 +67,14 @@ export class ApprovedSessions implements SignInStep {
       facts: { approvedBy: key.sessionId },
     };
     const begunAt = session.createdAt.getTime();
-    return { provider, identity, requestedAt: approvedAt, begunAt, restsOn: session };
+    return {
+      provider,
+      identity,
+      requestedAt: approvedAt,
+      begunAt,
+      restsOn: session,
+      ...(joined && { joined: { provider: joined.provider, identity: knownIdentity(joined) } }),
+    };
   }
 }
 

@@ -14,6 +14,7 @@ import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../../platform/events.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { defaultRedirectUri, redirectUriAt } from '../../../provider/redirect-uris.js';
+import { SessionStore } from '../../../token/sessions/session.store.js';
 import { lockEach, lockWholeUser } from '../../../user/lock-user.js';
 import { UserStore } from '../../../user/user.store.js';
 import {
@@ -50,6 +51,7 @@ export class Identities {
     private readonly refusals: SignInRefusals,
     private readonly identities: JoinedIdentities,
     private readonly sessions: LinkingSessions,
+    private readonly live: SessionStore,
     private readonly tokens: MergeTokens,
     private readonly users: UserStore,
     private readonly history: ChannelHistory,
@@ -142,13 +144,15 @@ export class Identities {
     const identity = all.find((one) => one.provider === provider);
     if (!user || !identity) throw noSuchIdentity();
     const cause = 'unlinked';
-    await this.signOuts.endEach(await this.identities.joinedSessions(identity), origin, cause);
+    const { identityId } = identity;
+    await this.signOuts.endEach(await this.live.findJoined(userId, identityId), origin, cause);
     await this.history.transactionOf(userId, async (within) => {
       const { manager, append } = within;
       const [locked] = await lockEach(manager, [userId]);
       const present = (await this.identities.find(userId, manager)).find((one) => one.provider === provider);
-      if (!locked || present?.identityId !== identity.identityId) throw noSuchIdentity();
-      const begun = await this.identities.remove(manager, present); // also since the first look
+      if (!locked || present?.identityId !== identityId) throw noSuchIdentity();
+      await this.identities.remove(manager, present);
+      const begun = await this.live.findJoined(userId, identityId, manager); // also since the first look
       await this.signOuts.endEachIn(within, begun, origin, cause);
       await append('identities.changed', [[userId, {}]]);
       await this.audit.write(manager, [toFacts('identity_unlinked', present, origin)]);

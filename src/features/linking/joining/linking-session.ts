@@ -6,7 +6,6 @@ import type { SessionIds } from '../../../platform/events.js';
 import { DpopProofs, type DpopCall } from '../../../token/dpop/dpop-proofs.js';
 import { authenticateAgain, MOST_AGE } from '../../../token/sessions/recent-authentication.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
-import { JoinedIdentities } from '../identities/joined-identities.store.js';
 
 /** A call that changes who may sign in as the caller. */
 export interface IdentityCall {
@@ -19,7 +18,6 @@ export interface IdentityCall {
 export class LinkingSessions {
   constructor(
     private readonly sessions: SessionStore,
-    private readonly identities: JoinedIdentities,
     private readonly proofs: DpopProofs,
     private readonly clock: Clock,
   ) {}
@@ -31,8 +29,7 @@ export class LinkingSessions {
   async require({ caller, proof }: IdentityCall): Promise<void> {
     const session = await this.sessions.find(caller);
     await this.proofs.validateOf(session?.jkt ?? null, proof);
-    const [joined] = await this.identities.joinedSessions(caller);
-    if (!session || session.begunAt !== null || joined) {
+    if (!session || session.begunAt !== null || session.joinedIdentityId !== null) {
       throw new OAuthError('access_denied', 'sign in by your own identity, on this device, for this');
     }
     const { authTime, createdAt } = session;

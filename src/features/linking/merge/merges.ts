@@ -99,7 +99,7 @@ export class Merges {
     this.joining.requireLink(user, provider);
     if (user.suspendedAt || other.suspendedAt) throw cannotMerge();
     const state = (await this.lifecycles.describe([other])).get(identityId);
-    if (state?.directory || (await this.lifecycles.rightOf(identityId))) throw cannotMerge();
+    if (state?.directory || (await this.lifecycles.right(identityId))) throw cannotMerge();
     const present = await this.identities.find(userId, manager);
     const taken = new Set([user.provider, provider, ...present.map((one) => one.provider)]);
     const links = this.providers.find(user.provider)?.settings.links ?? [];

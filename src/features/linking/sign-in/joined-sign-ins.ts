@@ -12,13 +12,11 @@ import {
 } from '../../../extensions.js';
 import { deriveUserId } from '../../../identity/user-id.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
-import { Clock } from '../../../platform/database/clock.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
 import type { SessionIds } from '../../../platform/events.js';
 import type { IdentityFacts } from '../../../provider/identity/identity.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
-import type { SessionOfIdentity } from '../../../user/user-lifecycle.js';
 import { JoinedIdentities } from '../identities/joined-identities.store.js';
 import { Identities, toJoined } from '../joining/identities.service.js';
 
@@ -30,8 +28,6 @@ declare module '../../../provider/identity/identity.js' {
     readonly isRechecked?: true;
     /** For the condition `directory`; absent: no directory was asked. */
     readonly isInDirectory?: boolean;
-    /** Session that has approved the sign-in on another device. */
-    readonly approvedBy?: string;
     /** A provider lets a program act for the user. */
     readonly isAsserted?: true;
   }
@@ -49,7 +45,6 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     private readonly signOuts: SignOutService,
     private readonly sessions: SessionStore,
     private readonly audit: AuditStore,
-    private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -68,7 +63,6 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     // A provider lets programs act for its own users only.
     if (isAsserted) throw new OAuthError('access_denied', 'not for a joined identity');
     if (user.identity?.isRefused) throw signInFirst('own identity was refused');
-    if (await this.identities.isFull(userId)) throw tooMany();
     const { authTime, sessionExpiry } = identity;
     return {
       provider: user.provider,
@@ -87,45 +81,22 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     if (!isJoined || isRechecked || isInDirectory) return;
     const { refreshTokenTtl: ttl } = this.settings;
     const { providerUserId } = identity;
-    // Also devices that such a session has approved: the trail has them with the user's own identity.
-    const joined = (await this.joinedSessions({ userId })).map(({ sessionId }) => sessionId);
-    if (await this.sessions.hasBegun(userId, joined, ttl)) return;
-    if (await this.audit.hasSignIn(userId, { provider, providerUserId }, joined, ttl)) return;
+    if (await this.sessions.hasBegun(userId, ttl)) return;
+    if (await this.audit.hasSignIn(userId, { provider, providerUserId }, ttl)) return;
     throw signInFirst('own sign-in too long ago');
   }
 
-  /** Notes by which identity the session has begun. */
-  async after({ joined, identity, session, origin }: SignedIn): Promise<void> {
-    const identityId = await this.identityOf(joined, identity.facts, session);
-    if (identityId === null) return;
-    const expiresAt = new Date(this.clock.now() + this.settings.refreshTokenTtl * 1000);
-    const named = joined && toJoined(session.userId, joined);
-    if (!(await this.identities.begin(session, identityId, expiresAt, named))) {
-      await this.signOuts.signOut('session', session, origin, { cause: 'unlinked' });
-      throw endedMeanwhile();
-    }
+  /** Looks again: the identity may have been parted since the check. */
+  async after({ joined, session, origin }: SignedIn): Promise<void> {
+    if (!joined || (await this.identities.rename(toJoined(session.userId, joined)))) return;
+    await this.signOuts.signOut('session', session, origin, { cause: 'unlinked' });
+    throw endedMeanwhile();
   }
 
-  joinedSessions(of: Partial<SessionOfIdentity>): Promise<SessionOfIdentity[]> {
-    return this.identities.joinedSessions(of);
+  async joinedSessions(identityId: string): Promise<SessionIds[]> {
+    const userId = await this.users.mergedInto(identityId);
+    return userId === undefined ? [] : this.sessions.findJoined(userId, identityId);
   }
-
-  /** A device that a session of a joined identity has approved ends with that identity, too. */
-  private async identityOf(
-    joined: SignedIn['joined'],
-    { approvedBy }: IdentityFacts,
-    { userId }: SessionIds,
-  ): Promise<string | null> {
-    if (joined) return deriveUserId(joined.provider, joined.identity.providerUserId);
-    if (approvedBy === undefined) return null;
-    const [approver] = await this.joinedSessions({ userId, sessionId: approvedBy });
-    return approver?.identityId ?? null;
-  }
-}
-
-function tooMany(): OAuthError {
-  const message = 'too many sign-ins by joined identities: sign in by your own identity';
-  return new OAuthError('slow_down', message, { headers: { 'Retry-After': '3600' } });
 }
 
 function signInFirst(reason: string): OAuthError {

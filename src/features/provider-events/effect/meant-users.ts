@@ -4,12 +4,12 @@ import { deriveUserId } from '../../../identity/user-id.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { hashIfNamed, hashOfName } from '../../../token/sessions/recent-ends.js';
 import {
+  haveJoinedSession,
   subjectsOfSessions,
   TooManyUsers,
   usersAtProvider,
   type NamesAtProvider,
 } from '../../../token/sessions/session.store.js';
-import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserStore } from '../../../user/user.store.js';
 import { OtherSubject, type Subject } from '../verify/subject.js';
 
@@ -33,7 +33,6 @@ export class MeantUsers {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly users: UserStore,
-    private readonly lifecycles: UserLifecycles,
   ) {}
 
   async find(
@@ -57,7 +56,9 @@ export class MeantUsers {
       const found = await usersAtProvider(manager, sessionHash, accounts);
       const known = subject === null ? [] : await this.usersOf(manager, provider, subject);
       const userIds = [...new Set([...found.userIds, ...known])].toSorted();
-      const names = (await this.haveJoinedSessions(named.session, known)) ? ALL_SESSIONS : found.names;
+      // Sessions of users themselves end whatever identity they have begun by; a named session ends alone.
+      const areOfUsers = named.session === null && known.length > 0;
+      const names = areOfUsers && (await haveJoinedSession(manager, known)) ? ALL_SESSIONS : found.names;
       return { userIds, names, accounts, subject, email: null, ...named };
     } catch (error) {
       if (!(error instanceof TooManyUsers)) throw error;
@@ -70,7 +71,7 @@ export class MeantUsers {
    * is one.
    */
   async subjectsOf(manager: EntityManager, userId: string): Promise<Buffer[]> {
-    const found = await subjectsOfSessions(manager, userId, await this.joinedSessions(userId));
+    const found = await subjectsOfSessions(manager, userId);
     const user = await this.users.find(userId);
     if (user) {
       const { provider, providerUserId, identity } = user;
@@ -79,17 +80,6 @@ export class MeantUsers {
       if (this.isUserId(provider)) found.push(hashOfName(provider, providerUserId));
     }
     return [...new Map(found.map((subject) => [subject.toString('hex'), subject])).values()];
-  }
-
-  /** Sessions of users themselves end whatever identity they have begun by; a named session ends alone. */
-  private async haveJoinedSessions(session: string | null, userIds: readonly string[]): Promise<boolean> {
-    if (session !== null) return false;
-    for (const userId of userIds) if ((await this.joinedSessions(userId)).length > 0) return true;
-    return false;
-  }
-
-  private async joinedSessions(userId: string): Promise<string[]> {
-    return (await this.lifecycles.joinedSessions({ userId })).map(({ sessionId }) => sessionId);
   }
 
   /** Returns the ids of the users with a subject, in order. */

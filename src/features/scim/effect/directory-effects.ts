@@ -114,8 +114,7 @@ export class DirectoryEffects {
     await this.end(change, changed, causeOf);
     for (const { userId, directoryUser } of ends ? persons : []) {
       if (directoryUser.active || changed.some((one) => one.userId === userId)) continue;
-      if ((await this.lifecycles.joinedSessions({ identityId: userId })).length > 0)
-        change.later('directory', userId);
+      if ((await this.lifecycles.joinedSessions(userId)).length > 0) change.later('directory', userId);
     }
     return changed.map(({ userId }) => userId);
   }
