@@ -1,44 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { query } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';
 import { ClientKey } from '../support/dpop.js';
-import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, type TestService } from '../support/service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { use } from '../support/use.js';
-import { link, signInAt, tokensAt } from './person.js';
+import { link, signInAt, tokensAt, useLinked } from './person.js';
 
 const OF_HUB = 'a-token-of-the-directory-of-hub-with-enough-characters';
-const MORE = Array.from({ length: 11 }, (_, i) => `p${i}`);
+const MORE = ['forge', ...Array.from({ length: 11 }, (_, i) => `p${i}`)];
 const ROUNDS = 6;
 
 /** A caller with a part of what a joining needs gets nothing. */
 describe('an attack on joined identities', () => {
-  const corp = use(() => StubProvider.start());
-  const hub = use(() => StubProvider.start());
-  const here = use(() => {
-    const more = MORE.map((name) => hub.env(name.toUpperCase()));
-    return startTestService(
-      Object.assign({}, ...more, corp.env('CORP'), hub.env('HUB'), hub.env('FORGE'), {
-        PROVIDERS_CORP_LINKS: ['hub', 'forge', ...MORE].join(','),
-        PROVIDERS_HUB_LINKS: ['corp', 'forge', ...MORE].join(','),
-        REDIRECT_URIS: 'https://app.example/cb',
-        PROVIDERS_HUB_SCIM_TOKEN: OF_HUB,
-        SERVICE_KEYS: SERVICE_KEY,
-        ADMIN_ROLE: 'boss',
-        DEVICE_GRANT: 'on',
-      }) as Record<string, string>,
-    );
-  });
+  const { corp, hub, here, sql, isLive } = useLinked((_corp, others) => ({
+    ...Object.assign({}, ...MORE.map((name) => others.env(name.toUpperCase()))),
+    PROVIDERS_CORP_LINKS: ['hub', ...MORE].join(','),
+    PROVIDERS_HUB_LINKS: ['corp', ...MORE].join(','),
+    REDIRECT_URIS: 'https://app.example/cb',
+    PROVIDERS_HUB_SCIM_TOKEN: OF_HUB,
+    ADMIN_ROLE: 'boss',
+    DEVICE_GRANT: 'on',
+  }));
   const there = use(() => here.another());
 
   const newName = (): string => `user-${randomUUID()}`;
-  const sql = (text: string, ...values: unknown[]) => query(here.databaseUrl, text, values);
   const admin = () => bearer(here.url, SERVICE_KEY);
-  const isLive = async ({ access_token }: Tokens): Promise<boolean> =>
-    (await bearer(here.url, access_token).get('/me')).status === 200;
   const merge = ({ access_token }: Tokens, merge_token: string, at: TestService = here) =>
     bearer(at.url, access_token).post('/me/identities/merge', { merge_token });
   const mergeToken = async (own: Tokens, provider: string, name: string): Promise<string> => {

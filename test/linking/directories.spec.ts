@@ -1,37 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { connect, query } from '../support/database.js';
+import { connect } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';
-import { SERVICE_KEY, startTestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
-import { use } from '../support/use.js';
 import { until } from '../support/waiting.js';
-import { link, signInAt, tokensAt } from './person.js';
+import { link, signInAt, tokensAt, useLinked } from './person.js';
 
 const TOKEN = 'a-token-of-the-directory-of-hub-with-enough-characters';
 const OFF = { op: 'replace', path: 'active', value: false };
 
 /** The directory of a joined identity's provider, which knows its account by a name. */
 describe('the directory of a joined provider', () => {
-  const corp = use(() => StubProvider.start());
-  const hub = use(() => StubProvider.start());
-  const here = use(() =>
-    startTestService({
-      ...corp.env('CORP'),
-      ...hub.env('HUB'),
-      ...corp.env('FORGE'),
-      PROVIDERS_CORP_LINKS: 'hub, forge',
-      PROVIDERS_FORGE_LINKS: 'hub',
-      PROVIDERS_HUB_SCIM_TOKEN: TOKEN,
-      PROVIDERS_HUB_SCIM_ATTRIBUTE: 'userName',
-      PROVIDERS_HUB_SCIM_CLAIM: 'text',
-      SERVICE_KEYS: SERVICE_KEY,
-    }),
-  );
+  const { hub, here, sql, isLive } = useLinked((corp) => ({
+    ...corp.env('FORGE'),
+    PROVIDERS_CORP_LINKS: 'hub, forge',
+    PROVIDERS_FORGE_LINKS: 'hub',
+    PROVIDERS_HUB_SCIM_TOKEN: TOKEN,
+    PROVIDERS_HUB_SCIM_ATTRIBUTE: 'userName',
+    PROVIDERS_HUB_SCIM_CLAIM: 'text',
+  }));
   const directory = new DirectoryClient(here, 'hub', TOKEN);
-  const sql = (text: string, ...values: unknown[]) => query(here.databaseUrl, text, values);
-  const isLive = async ({ access_token }: Tokens): Promise<boolean> =>
-    (await bearer(here.url, access_token).get('/me')).status === 200;
 
   const named = (octo: string, text: string): unknown => hub.claims.set(octo, { text });
   const created = (userName: string): Promise<string> =>

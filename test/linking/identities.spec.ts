@@ -1,28 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { query } from '../support/database.js';
 import { startTestService } from '../support/service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { use } from '../support/use.js';
-import { link, signInAt, tokensAt } from './person.js';
+import { link, signInAt, tokensAt, useLinked } from './person.js';
 
 /** Identities of several providers for one person (docs/guides/linking.md), on two instances. */
 describe('an identity of another provider', () => {
-  const corp = use(() => StubProvider.start());
-  const hub = use(() => StubProvider.start());
-  const env = () => ({
-    ...corp.env('CORP'),
-    ...hub.env('HUB'),
-    ...hub.env('FORGE'),
+  const { corp, hub, here, settings, sql } = useLinked((_corp, forge) => ({
+    ...forge.env('FORGE'),
     PROVIDERS_CORP_LINKS: 'hub, forge',
-  });
-  const here = use(() => startTestService(env()));
+  }));
   const there = use(() => here.another());
 
   const newName = (): string => `user-${randomUUID()}`;
-  const sql = (text: string, ...values: unknown[]) => query(here.databaseUrl, text, values);
   const identitiesOf = async ({ access_token }: Tokens) =>
     (await bearer(here.url, access_token).get('/me/identities').expect(200)).body as {
       identities: object[];
@@ -152,7 +144,7 @@ describe('an identity of another provider', () => {
     const own = await tokensAt(here, 'corp', newName());
     await link(here, own, 'hub', octo);
     const none = await startTestService({
-      ...env(),
+      ...settings(),
       PROVIDERS_CORP_LINKS: 'forge',
       DATABASE_URL: here.databaseUrl,
     });
@@ -181,7 +173,7 @@ describe('an identity of another provider', () => {
     const octo = newName();
     const own = await tokensAt(here, 'corp', newName());
     await link(here, own, 'hub', octo);
-    const { PROVIDERS_CORP_LINKS: _links, ...others } = env();
+    const { PROVIDERS_CORP_LINKS: _links, ...others } = settings();
     const without = await startTestService({ ...others, DATABASE_URL: here.databaseUrl });
     try {
       expect(await signInAt(without, 'hub', octo)).toMatchObject({ status: 403 });

@@ -1,27 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { query } from '../support/database.js';
-import { SERVICE_KEY, startTestService } from '../support/service.js';
+import { SERVICE_KEY } from '../support/service.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { use } from '../support/use.js';
 import { until } from '../support/waiting.js';
-import { link, signInAt, tokensAt } from './person.js';
+import { link, signInAt, tokensAt, useLinked } from './person.js';
 
 /** Two users who are one person (docs/guides/linking.md#two-users-who-are-one-person), on two instances. */
 describe('a user who becomes part of another one', () => {
-  const corp = use(() => StubProvider.start());
-  const hub = use(() => StubProvider.start());
-  const env = () => ({
-    ...corp.env('CORP'),
-    ...hub.env('HUB'),
+  const { here, sql } = useLinked((_corp, hub) => ({
     ...hub.env('FORGE'),
     PROVIDERS_CORP_LINKS: 'hub, forge',
     PROVIDERS_HUB_LINKS: 'forge',
-    SERVICE_KEYS: SERVICE_KEY,
-  });
-  const here = use(() => startTestService(env()));
+  }));
   const there = use(() => here.another());
-  const sql = (text: string, ...values: unknown[]) => query(here.databaseUrl, text, values);
 
   interface Pair {
     readonly own: Tokens;

@@ -1,10 +1,37 @@
 import request, { type Response } from 'supertest';
+import { query } from '../support/database.js';
+import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
 import { bearer, type Tokens } from '../support/sign-in.js';
-import type { TestService } from '../support/service.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { use } from '../support/use.js';
+
+type Env = Record<string, string>;
 
 interface Answer {
   readonly redirect_url: string;
   readonly state: string;
+}
+
+/**
+ * Starts a service for the tests of the surrounding block: its users sign in at `corp`, and join accounts of `hub`.
+ * @param env further settings
+ */
+export function useLinked(env: (corp: StubProvider, hub: StubProvider) => Env = () => ({})) {
+  const corp = use(() => StubProvider.start());
+  const hub = use(() => StubProvider.start());
+  const settings = (): Env => ({
+    ...corp.env('CORP'),
+    ...hub.env('HUB'),
+    PROVIDERS_MOCK_ENABLED: 'false',
+    PROVIDERS_CORP_LINKS: 'hub',
+    SERVICE_KEYS: SERVICE_KEY,
+    ...env(corp, hub),
+  });
+  const here = use(() => startTestService(settings()));
+  const sql = (text: string, ...values: unknown[]) => query(here.databaseUrl, text, values);
+  const isLive = async ({ access_token }: Tokens): Promise<boolean> =>
+    (await bearer(here.url, access_token).get('/me')).status === 200;
+  return { corp, hub, here, settings, sql, isLive };
 }
 
 /** Signs a user of a provider in. The stub makes the code's text the user's id. */

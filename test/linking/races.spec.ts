@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { connect, query } from '../support/database.js';
-import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
+import { connect } from '../support/database.js';
+import type { TestService } from '../support/service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { use } from '../support/use.js';
 import { waiting } from '../support/waiting.js';
-import { link, signInAt, tokensAt } from './person.js';
+import { link, signInAt, tokensAt, useLinked } from './person.js';
 
 const ROUNDS = 8;
 const SESSIONS = 9_990;
@@ -21,22 +20,10 @@ function gate() {
 
 /** Calls that are under way while a session or an identity ends. */
 describe('joined identities at one time with', () => {
-  const corp = use(() => StubProvider.start());
-  const hub = use(() => StubProvider.start());
-  const here = use(() =>
-    startTestService({
-      ...corp.env('CORP'),
-      ...hub.env('HUB'),
-      PROVIDERS_CORP_LINKS: 'hub',
-      SERVICE_KEYS: SERVICE_KEY,
-    }),
-  );
+  const { hub, here, sql, isLive } = useLinked();
   const there = use(() => here.another());
 
   const newName = (): string => `user-${randomUUID()}`;
-  const sql = (text: string, ...values: unknown[]) => query(here.databaseUrl, text, values);
-  const isLive = async ({ access_token }: Tokens): Promise<boolean> =>
-    (await bearer(here.url, access_token).get('/me')).status === 200;
   const begin = async ({ access_token }: Tokens): Promise<string> => {
     const { body } = await bearer(here.url, access_token)
       .post('/me/identities', { provider: 'hub' })

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { deriveUserId } from '../../src/identity/user-id.js';
-import { query } from '../support/database.js';
 import { DirectoryClient } from '../support/directory.js';
-import { SERVICE_KEY, startTestService, type TestService } from '../support/service.js';
+import { SERVICE_KEY, type TestService } from '../support/service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
-import { StubProvider } from '../support/stub-provider.js';
 import { use } from '../support/use.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
-import { link, signInAt, tokensAt } from './person.js';
+import { link, signInAt, tokensAt, useLinked } from './person.js';
 
 const OF_CORP = 'a-token-of-the-directory-of-corp-with-enough-characters';
 const OF_HUB = 'a-token-of-the-directory-of-hub-with-enough-characters';
@@ -24,32 +22,20 @@ interface Person {
 
 /** The rules of both providers hold at both doors (docs/guides/linking.md#what-is-checked-at-a-sign-in). */
 describe('a user with a joined identity', () => {
-  const corp = use(() => StubProvider.start());
-  const hub = use(() => StubProvider.start());
   const admission = use(() => WebhookReceiver.start());
-  const here = use(() =>
-    startTestService({
-      ...corp.env('CORP'),
-      ...hub.env('HUB'),
-      PROVIDERS_MOCK_ENABLED: 'false',
-      PROVIDERS_CORP_LINKS: 'hub',
-      PROVIDERS_CORP_SCIM_TOKEN: OF_CORP,
-      PROVIDERS_HUB_SCIM_TOKEN: OF_HUB,
-      SERVICE_KEYS: SERVICE_KEY,
-      ADMIN_ROLE: 'boss',
-      DEVICE_GRANT: 'on',
-    }),
-  );
+  const { corp, hub, here, sql, isLive } = useLinked(() => ({
+    PROVIDERS_CORP_SCIM_TOKEN: OF_CORP,
+    PROVIDERS_HUB_SCIM_TOKEN: OF_HUB,
+    ADMIN_ROLE: 'boss',
+    DEVICE_GRANT: 'on',
+  }));
   /** Instances with other settings. */
   const strict = use(() => here.another({ PROVIDERS_CORP_ALLOW: 'claim:groups=staff' }));
   const strictHub = use(() => here.another({ PROVIDERS_HUB_ALLOW: 'claim:groups=staff' }));
   const asking = use(() => here.another({ ADMISSION_URL: admission.url, ADMISSION_SECRET: WEBHOOK_SECRET }));
   const few = use(() => here.another({ MAX_SESSIONS: '2', SESSION_IDLE_TTL: '300' }));
 
-  const sql = (text: string, ...values: unknown[]) => query(here.databaseUrl, text, values);
   const admin = () => bearer(here.url, SERVICE_KEY);
-  const isLive = async ({ access_token }: Tokens): Promise<boolean> =>
-    (await bearer(here.url, access_token).get('/me')).status === 200;
   const statusAt = async (at: TestService, provider: string, code: string): Promise<number> =>
     (await signInAt(at, provider, code)).status;
   /** Since the last sign-in by corp. */
