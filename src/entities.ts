@@ -11,7 +11,7 @@ import { Device } from './device/device.entity.js';
 import { LogoutToken } from './token/sessions/logout-token.entity.js';
 import { FEATURES } from './features.js';
 import { Core1795824000000 } from './platform/database/migrations/1795824000000-core.js';
-import { MergedUsers1796000000000 } from './platform/database/migrations/1796000000000-merged-users.js';
+import * as joinedIdentities from './platform/database/migrations/1796000000000-joined-identities.js';
 import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { Session } from './token/sessions/session.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
@@ -27,7 +27,7 @@ interface Part {
 }
 
 const core: Part = {
-  migrations: [Core1795824000000, MergedUsers1796000000000],
+  migrations: [Core1795824000000, ...Object.values(joinedIdentities)],
   entities: [
     User,
     UserWord,

@@ -78,9 +78,11 @@ export async function migrateOnce(
       const executor = new MigrationExecutor(runner.connection, runner);
       const pending = await executor.getPendingMigrations();
       const isOld = pending.length < runner.connection.migrations.length;
-      await applyAll(pending, runner, executor).catch((error: unknown) => {
+      try {
+        for (const migration of pending) await apply(migration, runner, executor);
+      } catch (error) {
         throw isOld && errorCode(error) === DUPLICATE_TABLE ? ofOtherSchema(error) : error;
-      });
+      }
       return { upgraded: isOld ? pending.map(({ name }) => name) : [], newer: state.newer };
     });
     await lock.query('COMMIT'); // so that a pooler may keep the session
@@ -156,47 +158,23 @@ async function withMigrations<Result>(
   }
 }
 
-/** Applies migrations in order. */
-async function applyAll(
-  pending: readonly Migration[],
-  runner: QueryRunner,
-  executor: MigrationExecutor,
-): Promise<void> {
-  let group: Migration[] = [];
-  for (const migration of pending) {
-    if (migration.instance?.transaction !== false) {
-      group.push(migration);
-      continue;
-    }
-    await apply(group, runner, executor);
-    group = [];
-    // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out:
-    // behind a pooler in transaction mode, time-outs of the role or the database apply (docs/production.md).
+/** Applies a migration as a whole or not at all, while others serve: it does not wait long for a lock. */
+async function apply(migration: Migration, runner: QueryRunner, executor: MigrationExecutor): Promise<void> {
+  // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out:
+  // behind a pooler in transaction mode, time-outs of the role or the database apply (docs/production.md).
+  if (migration.instance?.transaction === false) {
     await executor.executeMigration(migration);
+    return;
   }
-  await apply(group, runner, executor);
-}
-
-/** Applies migrations as a whole or not at all, while others serve: it does not wait long for a lock. */
-async function apply(
-  migrations: readonly Migration[],
-  runner: QueryRunner,
-  executor: MigrationExecutor,
-): Promise<void> {
-  if (migrations.length === 0) return;
-  let present = '';
   await runner.startTransaction();
   try {
     await runner.query(liftTimeouts(LOCK_TIMEOUT_MS));
-    for (const migration of migrations) {
-      present = migration.name;
-      await executor.executeMigration(migration);
-    }
+    await executor.executeMigration(migration);
     await runner.commitTransaction();
   } catch (error) {
     await runner.rollbackTransaction().catch(() => undefined); // the first error is the one that counts
     if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
-    const locked = `migration ${present} did not get its locks, nothing of it was applied`;
+    const locked = `migration ${migration.name} did not get its locks, nothing of it was applied`;
     const advice = 'end what holds a table for so long (a dump, VACUUM, an open transaction)';
     throw Object.assign(new Error(`${locked}: ${advice}`, { cause: error }), { code: LOCK_NOT_AVAILABLE });
   }
