@@ -199,6 +199,19 @@ describe('a user with a joined identity', () => {
       expect(await Promise.all([own, other, device].map(isLive))).toEqual([true, false, false]);
     });
 
+    it('by the joined identity: what its provider said last stays', async () => {
+      const [ada, octo] = [`ada-${randomUUID()}`, `octo-${randomUUID()}`];
+      const own = await tokensAt(here, 'corp', ada);
+      const profile = { username: 'Octo', email: 'octo@hub.example' };
+      hub.answerWith(200, { provider_user_id: octo, ...profile });
+      await link(here, own, 'hub', octo);
+      const other = await tokensAt(here, 'hub', octo);
+      hub.reset();
+      await approved(other);
+      const { body } = await bearer(here.url, own.access_token).get('/me/identities').expect(200);
+      expect((body as { identities: unknown[] }).identities[1]).toMatchObject(profile);
+    });
+
     it('by the own one: the device joins and parts nothing', async () => {
       const { own } = await person();
       const device = bearer(here.url, (await approved(own)).access_token);

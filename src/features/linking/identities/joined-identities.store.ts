@@ -40,6 +40,11 @@ export class JoinedIdentities {
     return user ? toJoinedIdentity(user)[0] : undefined;
   }
 
+  /** @returns whether an identity is joined to that of this user */
+  async has({ userId, identityId }: Pick<JoinedIdentity, 'userId' | 'identityId'>): Promise<boolean> {
+    return (await this.users.mergedInto(identityId)) === userId;
+  }
+
   /**
    * Joins an identity that no user has. Its row in `users` keeps every instance from making a user of it.
    * @returns when; undefined: a concurrent call was faster

@@ -87,8 +87,12 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
   }
 
   /** Looks again: the identity may have been parted since the check. */
-  async after({ joined, session, origin }: SignedIn): Promise<void> {
-    if (!joined || (await this.identities.rename(toJoined(session.userId, joined)))) return;
+  async after({ joined, identity, session, origin }: SignedIn): Promise<void> {
+    if (!joined) return;
+    const named = toJoined(session.userId, joined);
+    // Its provider was not asked about a device that another session has approved.
+    const { isJoined: isNamedNow } = identity.facts;
+    if (await (isNamedNow ? this.identities.rename(named) : this.identities.has(named))) return;
     await this.signOuts.signOut('session', session, origin, { cause: 'unlinked' });
     throw endedMeanwhile();
   }
