@@ -160,6 +160,14 @@ export class UserStore {
     return user?.mergedInto ?? undefined;
   }
 
+  /** Returns those of some ids whose identities belong to other users. @public */
+  async findMerged(manager: EntityManager, userIds: readonly string[]): Promise<string[]> {
+    if (userIds.length === 0) return [];
+    const where = { userId: In(userIds), mergedInto: Not(IsNull()) };
+    const users = await manager.find(User, { select: { userId: true }, where });
+    return users.map(({ userId }) => userId);
+  }
+
   /**
    * Returns the identities that are joined to that of a user, each with the user id that it had or would
    * have.

@@ -98,27 +98,56 @@ describe('the directory of a joined provider', () => {
     expect(claimsOf((await signedIn(one)).access_token)).not.toHaveProperty('groups');
   });
 
+  /** What fires the trigger waits while `work` runs, until `go` is called. */
+  async function paused(
+    trigger: string,
+    table: string,
+    work: (isWaiting: () => Promise<void>, go: () => Promise<unknown>) => Promise<void>,
+  ): Promise<void> {
+    await sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END $$`);
+    await sql(`CREATE ${trigger} FOR EACH ROW EXECUTE FUNCTION pause()`);
+    const holder = await connect(here.databaseUrl);
+    const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+    try {
+      await holder.query('SELECT pg_advisory_lock(7)');
+      await work(
+        () => until(async () => (await sql(waiting)).length > 0),
+        () => holder.query('SELECT pg_advisory_unlock(7)'),
+      );
+    } finally {
+      await holder.end();
+      await sql(`DROP TRIGGER pause ON ${table}; DROP FUNCTION pause()`);
+    }
+  }
+
   it('lets nobody in who is deactivated during the sign-in', async () => {
     const one = await person();
     await joined(one);
     const id = await created(one.name);
-    await sql(`CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END $$`);
-    await sql(`CREATE TRIGGER pause BEFORE INSERT ON refresh_tokens FOR EACH ROW EXECUTE FUNCTION pause()`);
-    const holder = await connect(here.databaseUrl);
-    try {
-      await holder.query('SELECT pg_advisory_lock(7)');
+    const trigger = 'TRIGGER pause BEFORE INSERT ON refresh_tokens';
+    await paused(trigger, 'refresh_tokens', async (isWaiting, go) => {
       const signing = signInAt(here, 'hub', one.octo).then((answer) => answer);
-      const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
-      await until(async () => (await sql(waiting)).length > 0);
+      await isWaiting();
       await directory.patch(`/Users/${id}`, OFF).expect(200);
-      await holder.query('SELECT pg_advisory_unlock(7)');
+      await go();
       expect(await signing).toMatchObject({ status: 403, body: { error: 'access_denied' } });
-    } finally {
-      await holder.end();
-      await sql(`DROP TRIGGER pause ON refresh_tokens; DROP FUNCTION pause()`);
-    }
+    });
     const open = `SELECT FROM refresh_tokens WHERE user_id = $1 AND signed_out_at IS NULL`;
     expect(await sql(open, one.own.user_id)).toHaveLength(1); // the own one
+  });
+
+  it('ends a session that begins before the deactivation is committed', async () => {
+    const one = await person();
+    await joined(one);
+    const id = await created(one.name);
+    const atCommit = 'CONSTRAINT TRIGGER pause AFTER UPDATE ON directory_users DEFERRABLE INITIALLY DEFERRED';
+    await paused(atCommit, 'directory_users', async (isWaiting, go) => {
+      const patching = directory.patch(`/Users/${id}`, OFF).then(({ status }) => status);
+      await isWaiting();
+      const tokens = await signedIn(one);
+      await go();
+      expect([await patching, await isLive(tokens)]).toEqual([200, false]);
+    });
   });
 });

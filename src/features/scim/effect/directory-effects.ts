@@ -5,8 +5,8 @@ import { SignOutService } from '../../../device/sign-out.service.js';
 import { allowFacts, checkAllow } from '../../../provider/identity/allow.js';
 import { ProviderRegistry } from '../../../provider/provider.registry.js';
 import { claimsOfProvider } from '../../../user/last-identity.js';
-import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserChanges, type ChangedUser, type UserChange } from '../../../user/user-changes.store.js';
+import { UserStore } from '../../../user/user.store.js';
 import type { Directory } from '../protocol/directory.guard.js';
 import { DirectoryUser } from '../users/directory-user.entity.js';
 import { DirectoryRights, laidOver, NO_RIGHTS, type Rights } from './directory-claims.js';
@@ -45,7 +45,7 @@ export class DirectoryEffects {
     private readonly rights: DirectoryRights,
     private readonly signOuts: SignOutService,
     private readonly providers: ProviderRegistry,
-    private readonly lifecycles: UserLifecycles,
+    private readonly users: UserStore,
   ) {}
 
   /**
@@ -112,11 +112,12 @@ export class DirectoryEffects {
       return isConcerned && this.isRefused(directory, person, whole) ? 'not_allowed' : undefined;
     };
     await this.end(change, changed, causeOf);
-    for (const { userId, directoryUser } of ends ? persons : []) {
-      if (directoryUser.active || changed.some((one) => one.userId === userId)) continue;
-      if ((await this.lifecycles.joinedSessions(userId)).length > 0) change.later('directory', userId);
-    }
-    return changed.map(({ userId }) => userId);
+    const reached = changed.map(({ userId }) => userId);
+    const inactive = ends ? persons.filter(({ directoryUser }) => !directoryUser.active) : [];
+    const others = inactive.flatMap(({ userId }) => (reached.includes(userId) ? [] : userId));
+    // After the commit: no lock makes a sign-in by a joined identity wait, which reads the directory again.
+    for (const userId of await this.users.findMerged(manager, others)) change.later('directory', userId);
+    return reached;
   }
 
   /**
