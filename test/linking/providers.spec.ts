@@ -136,12 +136,14 @@ describe('a joined identity', () => {
     ...hub.env('HUB', { RECHECK: '0' }),
     PROVIDERS_CORP_LINKS: 'hub',
     PUBLIC_URL: 'http://localhost:3000',
+    DEVICE_GRANT: 'on',
   });
   const here = use(() => {
     const { PROVIDERS_HUB_RECHECK: _off, ...others } = env() as Record<string, string>;
     return startTestService(others);
   });
   const both = use(() => here.another({ PROVIDERS_HUB_RECHECK: '60', PROVIDERS_HUB_RECHECK_GRACE: '300' }));
+  const without = use(() => here.another({ PROVIDERS_HUB_ENABLED: 'false' }));
   afterEach(() => {
     corp.reset();
     hub.reset();
@@ -202,6 +204,18 @@ describe('a joined identity', () => {
   it('has short sessions if its provider would be asked again: nobody does so', async () => {
     const { octo } = await person();
     expect(await endsIn(await tokensAt(both, 'hub', octo))).toBeLessThanOrEqual(300);
+  });
+
+  it('approves a device also where its provider is disabled by now', async () => {
+    const { octo } = await person();
+    const { access_token } = await tokensAt(here, 'hub', octo);
+    const begun = await request(without.url).post('/oauth2/device_authorization').send({ client_id: 'cli' });
+    const { user_code, device_code } = begun.body as { user_code: string; device_code: string };
+    const decide = bearer(without.url, access_token);
+    await decide.post(`/me/device-requests/${user_code}`, { approve: true }).expect(204);
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+    const poll = { grant_type, device_code, client_id: 'cli' };
+    await request(without.url).post('/oauth2/token').send(poll).expect(200);
   });
 
   it('does not lend its acr and amr', async () => {

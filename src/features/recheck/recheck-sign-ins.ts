@@ -62,7 +62,7 @@ export class RecheckSignIns implements SignInStep {
 
   async after({ provider, identity, session, joined }: SignedIn): Promise<void> {
     const { userId, sessionId } = session;
-    const other = joined && this.providers.get(joined.provider).settings.recheck;
+    const other = joined && this.providers.find(joined.provider)?.settings.recheck; // or it is disabled
     // Nobody asks the provider of a joined identity again.
     if (other) await this.sessions.limit(userId, new Date(this.graceEnd(other.grace)), sessionId);
     const { recheck } = this.providers.get(provider).settings;
