@@ -5,6 +5,7 @@ import { DirectoryClient } from '../support/directory.js';
 import { SERVICE_KEY, type TestService } from '../support/service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { use } from '../support/use.js';
+import { until } from '../support/waiting.js';
 import { WEBHOOK_SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
 import { link, signInAt, tokensAt, useLinked } from './person.js';
 
@@ -170,6 +171,24 @@ describe('a user with a joined identity', () => {
     expect(await statusAt(here, 'hub', octo)).toBe(403);
     await tokensAt(here, 'corp', name);
     expect(await statusAt(here, 'hub', octo)).toBe(200);
+  });
+
+  it('is refused by either rule as the identity that was shown', async () => {
+    const { octo, own } = await person();
+    await ago(31, own.user_id);
+    expect(await statusAt(here, 'hub', octo)).toBe(403);
+    await ago(0, own.user_id);
+    await sql(`UPDATE users SET sessions_ended_at = now() + interval '1 h' WHERE user_id = $1`, own.user_id);
+    expect(await statusAt(here, 'hub', octo)).toBe(401);
+    const refusals = `
+      SELECT provider, provider_user_id, reason FROM audit_events
+      WHERE user_id = $1 AND event = 'sign_in_refused' ORDER BY at`;
+    await until(async () => (await sql(refusals, own.user_id)).length === 2);
+    const shown = { provider: 'hub', provider_user_id: octo };
+    expect(await sql(refusals, own.user_id)).toEqual([
+      { ...shown, reason: 'own sign-in too long ago' },
+      { ...shown, reason: 'signed_out' },
+    ]);
   });
 
   describe('who approves another device', () => {

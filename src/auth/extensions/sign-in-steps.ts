@@ -140,12 +140,12 @@ export class SignInSteps implements OnModuleInit {
    * @throws what a step throws; it is recorded
    */
   async check(verified: Verified, origin: Origin, device?: DeviceDto): Promise<Verified> {
-    const { provider, identity } = verified;
-    const { providerUserId } = identity;
+    const { provider, identity, joined: proven = verified } = verified;
     if (this.checks.length === 0 && identity.sessionExpiry === null) return verified;
-    const userId = deriveUserId(provider, providerUserId);
+    const userId = deriveUserId(provider, identity.providerUserId);
     const deviceId = device?.device_id?.toLowerCase() ?? null;
-    const known = { origin, provider, providerUserId, userId, deviceId };
+    const { providerUserId } = proven.identity;
+    const known = { origin, provider: proven.provider, providerUserId, userId, deviceId };
     return this.refusals.watch(known, async () => {
       checkExpiry(identity, this.clock.now());
       let candidate: Candidate = { provider, identity, userId, origin, ...(device && { device }) };

@@ -90,10 +90,11 @@ export class SignInService {
   ): Promise<IssuedTokens | OtherUser> {
     const { provider, identity, requestedAt, begunAt, restsOn, joined } = verified;
     const proven = joined ?? verified;
-    const { providerUserId } = identity;
-    const userId = deriveUserId(provider, providerUserId);
+    const { providerUserId } = proven.identity;
+    const userId = deriveUserId(provider, identity.providerUserId);
     const deviceId = device.device_id?.toLowerCase() ?? null;
-    return this.refusals.watch({ origin, provider, providerUserId, userId, deviceId }, async () => {
+    const known = { origin, provider: proven.provider, providerUserId, userId, deviceId };
+    return this.refusals.watch(known, async () => {
       const now = this.clock.now();
       checkExpiry(identity, now); // again: the code of a stock client may have waited
       const session = { userId, sessionId: randomUUID(), deviceId };
@@ -140,10 +141,9 @@ export class SignInService {
       if (written instanceof OtherUser) return written;
       const { accessToken, isFirst } = written;
       await this.endIfEnded(verified, session, isFirst, origin);
-      const known = { ...identity, facts: { ...identity.facts, ...facts } };
       await this.steps.after({
         provider,
-        identity: known,
+        identity: { ...identity, facts: { ...identity.facts, ...facts } },
         requestedAt,
         ...(joined && { joined }),
         session,
