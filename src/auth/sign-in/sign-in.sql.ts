@@ -72,9 +72,9 @@ export const SIGN_IN: Statement = {
     ),
 
     -- 4. Why a sign-in is refused: the identity is another user's, the user is suspended, or signed out since,
-    --    the user's claims are not the token's, or a bound is reached. Not a bound of a user from step 3: this statement sees the sessions and
-    --    devices from before its begin (7.8.4), of a user who has been removed since. The conditions on
-    --    sessions are those of the index refresh_tokens_open.
+    --    the user's claims are not the token's, or a bound is reached. Not a bound of a user from step 3: this
+    --    statement sees the sessions and devices from before its begin (7.8.4), of a user who has been removed
+    --    since. The conditions on sessions are those of the index refresh_tokens_open.
     checked AS MATERIALIZED (
       SELECT requested.user_id, l.merged_into, coalesce(l.is_new, true) AS is_new, CASE
           WHEN requested.user_id IN (SELECT user_id FROM created_user) THEN NULL
