@@ -82,17 +82,20 @@ export class AuditStore implements EntitySubscriberInterface {
 
   /**
    * Returns whether a user has signed in by an identity within some seconds, as far as the trail is kept.
+   * @param except reason of sign-ins that do not count
    */
   hasSignIn(
     userId: string,
     { provider, providerUserId }: { readonly provider: string; readonly providerUserId: string },
     seconds: number,
+    except: string,
   ): Promise<boolean> {
     const events = this.dataSource.manager.createQueryBuilder(StoredAuditEvent, 'event');
     const signIns = { user_id: userId, event: 'sign_in', provider, provider_user_id: providerUserId };
     return events
       .where(signIns)
       .andWhere('at > now() - make_interval(secs => :seconds)', { seconds })
+      .andWhere('reason IS DISTINCT FROM :except', { except })
       .getExists();
   }
 

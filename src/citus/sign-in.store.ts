@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import {
+  APPROVED,
   FIRST_SIGN_IN,
   toAuditFacts,
   toRow,
@@ -49,7 +50,8 @@ export class CitusSignInStore extends SignInStore {
     const { isCreated } = written;
     const news = await this.findNews(run, row);
     await writeSession(run, row);
-    const facts = toAuditFacts(signIn, { ...news, reason: isCreated ? FIRST_SIGN_IN : null });
+    const reason = isCreated ? FIRST_SIGN_IN : isApproved(signIn) ? APPROVED : null;
+    const facts = toAuditFacts(signIn, { ...news, reason });
     if (!signIn.isDelegated) await this.audit.write(manager, [facts]);
     const { userId, deviceId } = signIn.session;
     if (deviceId === null) return { refused: null, isFirst: isCreated, event: null };
@@ -115,6 +117,10 @@ async function writeUser(
   }
   if (user.is_new) await run(MARK_SEEN, [userId]);
   return { refused: null, isCreated: user.is_new };
+}
+
+function isApproved({ begunAt, requestedAt }: SignIn): boolean {
+  return begunAt !== undefined && begunAt < requestedAt;
 }
 
 function wordsOf({ word_keys: keys }: SignInRow): string[] {

@@ -231,6 +231,15 @@ describe('a user with a joined identity', () => {
       expect((body as { identities: unknown[] }).identities[1]).toMatchObject(profile);
     });
 
+    it('by the own one: the device counts for no further own sign-in', async () => {
+      const { octo, own } = await person();
+      const device = claimsOf((await approved(own)).access_token)['sid'];
+      await ago(40, own.user_id);
+      await sql(`UPDATE refresh_tokens SET begun_at = created_at WHERE session_id = $1`, device);
+      await sql(`UPDATE audit_events SET at = now() - interval '20 d' WHERE session_id = $1`, device);
+      expect(await statusAt(here, 'hub', octo)).toBe(403);
+    });
+
     it('by the own one: the device joins and parts nothing', async () => {
       const { own } = await person();
       const device = bearer(here.url, (await approved(own)).access_token);

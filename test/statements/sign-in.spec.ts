@@ -316,6 +316,14 @@ describe('the statement of a sign-in', () => {
     expect(await execute([again(first, from('192.0.2.8'))])).toMatchObject([
       { reason: null, newDevice: false, newNetwork: false },
     ]);
+    for (const [earlier, reason] of [
+      [0, null],
+      [1, 'approved on another device'],
+    ] as const) {
+      const one = again(first);
+      const begunAt = one.requestedAt - earlier;
+      expect(await execute([{ ...one, begunAt }])).toMatchObject([{ reason }]);
+    }
     expect(
       await execute([signInOf(first.identity.providerUserId, from('198.51.100.7'), randomUUID())]),
     ).toMatchObject([{ newDevice: true, newNetwork: true }]);

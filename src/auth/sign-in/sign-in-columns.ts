@@ -75,13 +75,15 @@ export type SignInResult =
 
 /** What is new about a sign-in (docs/audit.md#new-devices-and-networks); null: it cannot be known. */
 export interface SignInNews {
-  /** FIRST_SIGN_IN or null. */
+  /** FIRST_SIGN_IN, APPROVED or null. */
   readonly reason: string | null;
   readonly newDevice: boolean | null;
   readonly newNetwork: boolean | null;
 }
 
 export const FIRST_SIGN_IN = 'first sign-in';
+/** Reason: it rests on an earlier sign-in, and the provider was not asked. @public */
+export const APPROVED = 'approved on another device';
 
 /**
  * Columns of a sign-in: type and value. Times are in seconds: `ttl` from now, the others since the epoch.

@@ -2,7 +2,7 @@ import { LARGEST_TRIM, OWN_EVENTS_TTL, TRIM_EVERY } from '../../channel/channel.
 import { withoutComments, type Statement } from '../../platform/database/sql.js';
 import { REMEMBERED_S } from '../../token/sessions/recent-ends.js';
 import { MOST_SESSIONS } from '../../token/sessions/session.store.js';
-import { ARRAYS, FIRST_SIGN_IN, NAMES } from './sign-in-columns.js';
+import { APPROVED, ARRAYS, FIRST_SIGN_IN, NAMES } from './sign-in-columns.js';
 
 /** Network of an address (docs/audit.md#new-devices-and-networks), as in the index audit_events_networks. */
 const networkOf = (address: string): string =>
@@ -216,7 +216,8 @@ export const SIGN_IN: Statement = {
     --     from one new network, each says so. \`OFFSET 0\`: by an index, even if the table was empty at planning.
     news AS MATERIALIZED (
       SELECT user_id, session_id, device_id, provider, provider_user_id, address, user_agent, request_id,
-        CASE WHEN user_id IN (SELECT user_id FROM checked WHERE is_new) THEN '${FIRST_SIGN_IN}' END AS reason,
+        CASE WHEN user_id IN (SELECT user_id FROM checked WHERE is_new) THEN '${FIRST_SIGN_IN}'
+          WHEN begun_at < requested_at THEN '${APPROVED}' END AS reason,
         CASE WHEN $3 > 0 AND device_id IS NOT NULL THEN NOT EXISTS (
           SELECT FROM devices AS d WHERE d.user_id = a.user_id AND d.device_id = a.device_id
             AND d.last_seen_at > now() - make_interval(days => $3) OFFSET 0) END AS new_device,

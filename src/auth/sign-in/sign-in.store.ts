@@ -9,6 +9,7 @@ import { DeviceStore } from '../../device/device.store.js';
 import { Events, type ChannelEvent } from '../../platform/events.js';
 import { lockUser } from '../../user/lock-user.js';
 import {
+  FIRST_SIGN_IN,
   toArrays,
   toAuditFacts,
   type Recorded,
@@ -159,7 +160,7 @@ export class SignInStore {
 function toResult({ refused, mergedInto, id, reason, ...event }: Row): SignInResult {
   if (mergedInto !== null) return { refused: 'merged', mergedInto };
   if (refused !== null) return { refused };
-  return { refused: null, isFirst: reason !== null, event: id === null ? null : { ...event, id } };
+  return { refused: null, isFirst: reason === FIRST_SIGN_IN, event: id === null ? null : { ...event, id } };
 }
 
 /** Seconds. A session may end at any time. */

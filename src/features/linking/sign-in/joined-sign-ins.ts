@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditStore } from '../../../audit/audit.store.js';
 import { knownIdentity } from '../../../auth/sign-in/known-identity.js';
+import { APPROVED } from '../../../auth/sign-in/sign-in-columns.js';
 import { endedMeanwhile } from '../../../auth/sign-in/sign-in.store.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
 import {
@@ -82,7 +83,7 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     const { refreshTokenTtl: ttl } = this.settings;
     const { providerUserId } = identity;
     if (await this.sessions.hasBegun(userId, ttl)) return;
-    if (await this.audit.hasSignIn(userId, { provider, providerUserId }, ttl)) return;
+    if (await this.audit.hasSignIn(userId, { provider, providerUserId }, ttl, APPROVED)) return;
     throw signInFirst('own sign-in too long ago');
   }
 
