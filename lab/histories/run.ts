@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createVerifier } from '../../packages/server/src/index.js';
 import { query } from '../../test/support/database.js';
 import { Random } from '../../test/support/random.js';
-import { API } from '../../test/agents/agent.js';
+import { API } from '../../test/support/agent.js';
 import { strike, type FaultName } from '../world/faults.js';
 import { ISSUER, type World } from '../world/world.js';
 import { Assistant } from './agents/assistant.js';

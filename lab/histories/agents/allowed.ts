@@ -1,4 +1,4 @@
-import { API } from '../../../test/agents/agent.js';
+import { API } from '../../../test/support/agent.js';
 import { ISSUER } from '../../world/world.js';
 import { addTo } from '../groups.js';
 import type { HistoryEntry } from '../operation.js';

@@ -1,5 +1,5 @@
 import type { Response } from 'supertest';
-import { Agent } from '../../../test/agents/agent.js';
+import { Agent } from '../../../test/support/agent.js';
 import { ISSUER } from '../../world/world.js';
 import { PROGRAM } from './program.js';
 

@@ -1,4 +1,4 @@
-import { API } from '../../../test/agents/agent.js';
+import { API } from '../../../test/support/agent.js';
 import { ISSUER } from '../../world/world.js';
 import type { Edit } from '../edits.js';
 import { FINAL, type HistoryEntry, type Issued, type Use } from '../operation.js';

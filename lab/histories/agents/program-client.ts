@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { answerOf, API } from '../../../test/agents/agent.js';
+import { answerOf, API } from '../../../test/support/agent.js';
 import { SocketClient } from '../../../test/support/socket-client.js';
 import type { Answered } from '../calls.js';
 import { issuedBy, type Shared } from '../client.js';

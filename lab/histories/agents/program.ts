@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { programDeviceId } from '../../../src/platform/http/parameters/uuid.js';
-import { AGENTS, AGENTS_CONTENT, agentsFile, API } from '../../../test/agents/agent.js';
+import { AGENTS, AGENTS_CONTENT, agentsFile, API } from '../../../test/support/agent.js';
 
 /** Program of all users who have allowed one, and the only API that it may use. */
 export const PROGRAM = AGENTS.web;
