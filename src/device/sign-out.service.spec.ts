@@ -4,7 +4,9 @@ import type { AuditStore } from '../audit/audit.store.js';
 import type { ChannelHistory } from '../channel/channel.history.js';
 import type { Sql } from '../platform/database/sql.js';
 import type { RecentEnds } from '../token/sessions/recent-ends.js';
+import type { SessionStore } from '../token/sessions/session.store.js';
 import type { UserLifecycles } from '../user/user-lifecycle.js';
+import type { UserStore } from '../user/user.store.js';
 import { SignOutService } from './sign-out.service.js';
 
 it('one sign-out of a target at a time; equal calls share the next one, which begins after them', async () => {
@@ -19,8 +21,15 @@ it('one sign-out of a target at a time; equal calls share the next one, which be
     },
   } as unknown as ChannelHistory;
   const sql = { batched: () => async () => true } as unknown as Sql;
-  const lifecycles = { joinedSessions: async () => [] } as unknown as UserLifecycles;
-  const signOuts = new SignOutService(history, {} as AuditStore, sql, {} as RecentEnds, lifecycles);
+  const signOuts = new SignOutService(
+    history,
+    {} as AuditStore,
+    sql,
+    {} as RecentEnds,
+    {} as UserLifecycles,
+    {} as UserStore,
+    {} as SessionStore,
+  );
   const call = (userId: string) =>
     signOuts
       .signOut('all', { userId, sessionId: null, deviceId: null }, {} as Origin)

@@ -7,8 +7,15 @@ import { chunks } from '../platform/database/batching.js';
 import { Sql } from '../platform/database/sql.js';
 import type { EndCause, RevokeReason, SessionIds } from '../platform/events.js';
 import { RecentEnds } from '../token/sessions/recent-ends.js';
-import type { Ended, NamesAtProvider, ScopeOf, SessionScope } from '../token/sessions/session.store.js';
+import {
+  SessionStore,
+  type Ended,
+  type NamesAtProvider,
+  type ScopeOf,
+  type SessionScope,
+} from '../token/sessions/session.store.js';
 import { UserLifecycles } from '../user/user-lifecycle.js';
+import { UserStore } from '../user/user.store.js';
 import type { DeviceRow } from './device.store.js';
 import {
   endEachSession,
@@ -74,6 +81,8 @@ export class SignOutService {
     private readonly sql: Sql,
     private readonly ends: RecentEnds,
     private readonly lifecycles: UserLifecycles,
+    private readonly users: UserStore,
+    private readonly sessions: SessionStore,
   ) {
     this.hasOpenSession = sql.batched('sign-out-look', (targets: Target[]) => haveOpenSessions(sql, targets));
   }
@@ -93,10 +102,6 @@ export class SignOutService {
     const target = { ...ids, scope };
     const begunUntil = OF_ALL.has(scope) ? null : undefined;
     const circumstances = { userId: ids.userId, origin, reason, cause, begunUntil };
-    if (scope === 'all') {
-      const others = await this.lifecycles.joinedSessions(ids.userId);
-      if (others.length > 0) await this.endEach(others, origin, cause);
-    }
     if (last) return this.endAll(target, circumstances, last);
     if (OF_ALL.has(scope) || (await this.hasOpenSession(target)))
       return this.endAllOnce(target, circumstances);
@@ -230,9 +235,19 @@ export class SignOutService {
       if (slice.provider !== undefined || !isOfAll || isRemembered) continue;
       // A first sign-in may have been committed before it could see this end: look once more.
       [isRemembered, count] = [true, SLICE];
+      sessions += await this.endJoined(circumstances);
     }
     if (count === 0) await this.sql.confirmRead(); // an earlier request may have ended them
     return sessions;
+  }
+
+  /**
+   * Ends the sessions by an identity that a user has joined to their own: of the identity, there is no user.
+   */
+  private async endJoined({ userId, origin, cause }: Circumstances): Promise<number> {
+    const owner = await this.users.mergedInto(userId);
+    if (owner === undefined) return 0;
+    return this.endEach(await this.sessions.findJoined(owner, userId), origin, cause);
   }
 
   /** Ends sessions, announces signed-out devices, and writes the audit events. */

@@ -2,7 +2,6 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import type { EntityManager, SelectQueryBuilder } from 'typeorm';
 import { decorated } from '../platform/decorated.js';
-import type { SessionIds } from '../platform/events.js';
 import { User } from './user.entity.js';
 
 /** User with claims of several sources. */
@@ -69,8 +68,6 @@ export interface UserLifecycle {
    * @returns the right of the user; null: none
    */
   right?(userId: string, sessionId?: string): Promise<UserRight | null>;
-  /** @returns live sessions that have begun by an identity that a user has joined to their own */
-  joinedSessions?(identityId: string): Promise<readonly SessionIds[]>;
   /** @returns what the feature says of users, by user */
   describe?(users: readonly ClaimedUser[]): Promise<ReadonlyMap<string, UserStates>>;
   /**
@@ -144,13 +141,6 @@ export class UserLifecycles implements OnModuleInit {
       for (const name of (await one.ownClaims?.(manager, user)) ?? []) names.add(name);
     }
     return names;
-  }
-
-  /** @param identityId the user id that is derived of the identity */
-  async joinedSessions(identityId: string): Promise<SessionIds[]> {
-    const sessions: SessionIds[] = [];
-    for (const one of this.all) sessions.push(...((await one.joinedSessions?.(identityId)) ?? []));
-    return sessions;
   }
 
   /** @returns the first right that a feature grants the user */

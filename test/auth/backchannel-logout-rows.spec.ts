@@ -19,6 +19,8 @@ import { Events, type RecordedEvent } from '../../src/platform/events.js';
 import { hashIfNamed, hashOfName, RecentEnds, rememberToken } from '../../src/token/sessions/recent-ends.js';
 import type { Logout } from '../../src/features/provider-events/verify/provider-tokens.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
+import { User } from '../../src/user/user.entity.js';
+import { UserStore } from '../../src/user/user.store.js';
 import { createDatabase, unhurriedOptions } from '../support/database.js';
 import { NOWHERE } from '../support/audit.js';
 import { NO_FEATURES, signInOf } from '../support/sign-in.js';
@@ -68,17 +70,19 @@ describe('the rows of a logout by the provider', () => {
         auditRetentionDays: 90,
         auditClaims: 'full',
       });
+      const sessions = new SessionStore(sql, dataSource);
       signIns = new SignInStore(
         sql,
         dataSource,
         audit,
         events,
-        new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource), NO_FEATURES),
+        new DeviceStore(dataSource, sql, sessions, NO_FEATURES),
         { channelHistory: 1000 },
       );
       history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
       const ends = new RecentEnds(sql);
-      const signOuts = new SignOutService(history, audit, sql, ends, NO_FEATURES);
+      const users = new UserStore(sql, dataSource.getRepository(User), NO_FEATURES);
+      const signOuts = new SignOutService(history, audit, sql, ends, NO_FEATURES, users, sessions);
       logout = new BackchannelLogout(
         {
           verifyLogout: () =>

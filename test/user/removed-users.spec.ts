@@ -108,10 +108,12 @@ describe.each([
     const secretKey = new SecretKey(randomBytes(32));
     const idTokens = new IdTokens({ secretKey });
     codes = new AuthorizationCodes(dataSource, sql, new SealedIdentities(idTokens));
-    devices = new DeviceStore(dataSource, sql, new SessionStore(sql, dataSource), NO_FEATURES);
-    const signOuts = new SignOutService(history, audit, sql, new RecentEnds(sql), NO_FEATURES);
-    const changes = new UserChanges(audit, { now: () => Date.now() } as Clock);
+    const sessions = new SessionStore(sql, dataSource);
+    devices = new DeviceStore(dataSource, sql, sessions, NO_FEATURES);
     const userStore = new UserStore(sql, dataSource.getRepository(User), NO_FEATURES);
+    const ends = new RecentEnds(sql);
+    const signOuts = new SignOutService(history, audit, sql, ends, NO_FEATURES, userStore, sessions);
+    const changes = new UserChanges(audit, { now: () => Date.now() } as Clock);
     const keys = new KeyStore(dataSource, audit, { secretKey, accessTokenTtl: 600 });
     const removals = [
       signOuts,
@@ -131,7 +133,7 @@ describe.each([
       new UserRemoval(...removals),
       new ClaimsStore(sql, history, {} as Clock, changes, {} as Settings),
       userStore,
-      new SessionStore(sql, dataSource),
+      sessions,
       audit,
       sql,
     );

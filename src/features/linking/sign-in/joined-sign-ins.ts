@@ -4,17 +4,10 @@ import { knownIdentity } from '../../../auth/sign-in/known-identity.js';
 import { APPROVED } from '../../../auth/sign-in/sign-in-columns.js';
 import { endedMeanwhile } from '../../../auth/sign-in/sign-in.store.js';
 import { SignOutService } from '../../../device/sign-out.service.js';
-import {
-  SignInStep,
-  UserLifecycle,
-  type Candidate,
-  type SignedIn,
-  type Verified,
-} from '../../../extensions.js';
+import { SignInStep, type Candidate, type SignedIn, type Verified } from '../../../extensions.js';
 import { deriveUserId } from '../../../identity/user-id.js';
 import { SETTINGS, type Settings } from '../../../platform/config/settings/settings.js';
 import { OAuthError } from '../../../platform/errors/oauth-error.js';
-import type { SessionIds } from '../../../platform/events.js';
 import type { IdentityFacts } from '../../../provider/identity/identity.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
 import { UserStore } from '../../../user/user.store.js';
@@ -37,8 +30,7 @@ declare module '../../../provider/identity/identity.js' {
 /** Sign-ins by joined identities: the rules of the user's own identity hold as well. */
 @Injectable()
 @SignInStep({ check: 'ask', after: 'keep' })
-@UserLifecycle()
-export class JoinedSignIns implements SignInStep, UserLifecycle {
+export class JoinedSignIns implements SignInStep {
   constructor(
     private readonly identities: JoinedIdentities,
     private readonly joining: Identities,
@@ -96,11 +88,6 @@ export class JoinedSignIns implements SignInStep, UserLifecycle {
     if (await (isNamedNow ? this.identities.rename(named) : this.identities.has(named))) return;
     await this.signOuts.signOut('session', session, origin, { cause: 'unlinked' });
     throw endedMeanwhile();
-  }
-
-  async joinedSessions(identityId: string): Promise<SessionIds[]> {
-    const userId = await this.users.mergedInto(identityId);
-    return userId === undefined ? [] : this.sessions.findJoined(userId, identityId);
   }
 }
 
