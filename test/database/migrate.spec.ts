@@ -36,6 +36,7 @@ const INDEX = 'CREATE INDEX CONCURRENTLY applied_name ON applied (name)';
 const Concurrent = migrationOf('Concurrent1700000000002', [INDEX], false);
 const Broken = migrationOf('Broken1700000000003', ['CREATE TABLE half_done (id int)', 'SELECT broken']);
 const Altering = migrationOf('Altering1700000000004', ['ALTER TABLE applied ADD COLUMN age int']);
+const Before = migrationOf('Before1700000000003', ['CREATE TABLE earlier (id int)']);
 let log: string[];
 let proxy: Server | undefined;
 
@@ -81,6 +82,9 @@ describe('migrate', () => {
   it('leaves nothing of a migration that fails, and no lock', async () => {
     await expect(migrate(options(database.url, Broken), retries())).rejects.toThrow(/broken/);
     expect(await query(`SELECT to_regclass('half_done') AS half_done`)).toEqual([{ half_done: null }]);
+    expect(await query(`SELECT to_regclass('applied') AS of_a_new_database`)).toEqual([
+      { of_a_new_database: null },
+    ]);
     await migrate(options(database.url, Concurrent), retries());
   });
 
@@ -163,6 +167,15 @@ describe('a locked table', () => {
     expect(await query(altered)).toEqual([]);
     await holder.query('COMMIT');
     await migrate(options(database.url, Altering), retries());
+  });
+
+  it('keeps no locks of the migrations before it', async () => {
+    await hold('ACCESS SHARE');
+    const both = options(database.url, Before, Altering);
+    await expect(migrate(both, retries({ timeoutMs: 300 }))).rejects.toThrow(/Altering1700000000004 did not/);
+    expect(await query(`SELECT to_regclass('earlier') IS NOT NULL AS is_there`)).toEqual([
+      { is_there: true },
+    ]);
   });
 
   it('delays a migration outside of a transaction, which would leave an invalid index', async () => {

@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import request, { type Response } from 'supertest';
 
 export const API = 'https://api.example/mcp';
+/** @public */
 export const OTHER_API = 'https://other.example/';
+/** @public */
 export const API_KEY = 'a service key of the API, long enough'.replaceAll(/[ ,]/g, '-');
+/** @public */
 export const AGENT_SECRET = 'a-secret-of-32-random-characters!';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -60,7 +63,7 @@ export interface AgentTokens {
   expires_in: number;
 }
 
-/** User agent of the person's browser. */
+/** User agent of the person's browser. @public */
 export const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0';
 
 /** A program, and the browser of the person whom it asks. */

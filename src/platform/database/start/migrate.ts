@@ -79,7 +79,7 @@ export async function migrateOnce(
       const pending = await executor.getPendingMigrations();
       const isOld = pending.length < runner.connection.migrations.length;
       try {
-        for (const migration of pending) await apply(migration, runner, executor);
+        for (const group of groupsOf(pending, isOld)) await apply(group, runner, executor);
       } catch (error) {
         throw isOld && errorCode(error) === DUPLICATE_TABLE ? ofOtherSchema(error) : error;
       }
@@ -158,23 +158,49 @@ async function withMigrations<Result>(
   }
 }
 
-/** Applies a migration as a whole or not at all, while others serve: it does not wait long for a lock. */
-async function apply(migration: Migration, runner: QueryRunner, executor: MigrationExecutor): Promise<void> {
+const isOutside = ({ instance }: Migration): boolean => instance?.transaction === false;
+
+/**
+ * Returns what is applied as a whole, in order: the migrations of a new database together, so that a refused
+ * start leaves nothing; of an old one each alone, so that no other statement waits long for its locks.
+ */
+function groupsOf(pending: readonly Migration[], isOld: boolean): readonly (readonly Migration[])[] {
+  const groups: Migration[][] = [];
+  for (const migration of pending) {
+    const last = groups.at(-1);
+    const isAlone = isOld || last === undefined || [migration, last[0]!].some(isOutside);
+    if (isAlone) groups.push([migration]);
+    else last.push(migration);
+  }
+  return groups;
+}
+
+/** Applies migrations as a whole or not at all, while others serve: it does not wait long for a lock. */
+async function apply(
+  migrations: readonly Migration[],
+  runner: QueryRunner,
+  executor: MigrationExecutor,
+): Promise<void> {
+  const [first] = migrations;
   // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out:
   // behind a pooler in transaction mode, time-outs of the role or the database apply (docs/production.md).
-  if (migration.instance?.transaction === false) {
-    await executor.executeMigration(migration);
+  if (isOutside(first!)) {
+    await executor.executeMigration(first!);
     return;
   }
+  let { name } = first!;
   await runner.startTransaction();
   try {
     await runner.query(liftTimeouts(LOCK_TIMEOUT_MS));
-    await executor.executeMigration(migration);
+    for (const migration of migrations) {
+      name = migration.name;
+      await executor.executeMigration(migration);
+    }
     await runner.commitTransaction();
   } catch (error) {
     await runner.rollbackTransaction().catch(() => undefined); // the first error is the one that counts
     if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
-    const locked = `migration ${migration.name} did not get its locks, nothing of it was applied`;
+    const locked = `migration ${name} did not get its locks, nothing of it was applied`;
     const advice = 'end what holds a table for so long (a dump, VACUUM, an open transaction)';
     throw Object.assign(new Error(`${locked}: ${advice}`, { cause: error }), { code: LOCK_NOT_AVAILABLE });
   }
