@@ -1,4 +1,4 @@
-import { CALM_MS, STALLED_MS } from './disturbances.js';
+import { STALLED_MS } from './disturbances.js';
 import { UNWRITTEN_MS } from './ends.js';
 import type { Limits } from './limits.js';
 import { FINAL, type HistoryEntry, type Refresh, type Use } from './operation.js';
@@ -36,7 +36,12 @@ export function edited(entries: readonly HistoryEntry[]): readonly Edit[] {
       one.client === 'feed 0' && one.session ? [] : [one],
     ),
     edit(/^delivered wrongly: received twice/, 'receive', (one) => [one, one]),
-    edit(/^delivered wrongly: .*late/, 'receive', (one) => late(one, CALM_MS)),
+    {
+      finds: /^delivered wrongly: .*late/,
+      entries: entries.map((one) =>
+        one.kind === 'receive' || one.kind === 'closed' ? late(one, HOUR_MS)[0]! : one,
+      ),
+    },
     edit(/^answered for another/, 'use', (one) => [one.user ? { ...one, user: 'somebody' } : one]),
     edit(/^ended for no reason: an access/, 'use', (one) => [
       one.outcome === 'ok' ? { ...one, ...REFUSED } : one,

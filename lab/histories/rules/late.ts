@@ -1,4 +1,4 @@
-import { CALM_MS, RECOVERY_MS, type Disturbances } from '../disturbances.js';
+import type { Disturbances } from '../disturbances.js';
 import { addTo } from '../groups.js';
 import type { ClaimsChange, Connect, HistoryEntry, Push, Receive } from '../operation.js';
 import type { Sessions } from '../sessions.js';
@@ -11,7 +11,10 @@ interface Sent {
   readonly by: Push | ClaimsChange;
 }
 
-/** Events come to open sockets within a second after the answer, if no fault concerns the two instances, and the user is not gone. */
+/**
+ * Events come to open sockets within a second after the answer, unless the user is gone. What extends the second, counts if it befell
+ * the instance that took the push, or that of the socket.
+ */
 export function* deliveredLate(
   entries: readonly HistoryEntry[],
   { merges }: Sessions,
@@ -35,6 +38,7 @@ export function* deliveredLate(
       by: known && known.ended < ended ? known.by : entry,
     });
   }
+  const last = entries.reduce((latest, entry) => Math.max(latest, entry.ended), 0);
   for (const sockets of opened.values()) sockets.sort((a, b) => a.ended - b.ended);
   const places = new Map<string, number>();
   const open = new Map<string, Set<Connect>>();
@@ -48,22 +52,19 @@ export function* deliveredLate(
     while (place < sockets.length && sockets[place]!.ended <= begun) there.add(sockets[place++]!);
     places.set(user, place);
     if (ended === Infinity) continue;
-    const due = ended + CALM_MS;
-    if (merges.mayBeGone(user, due)) continue;
-    // Of one instance's faults those count that befell the one that took the push, or that of the socket.
-    const isCalm = (instance: number): boolean =>
-      !disturbances.overlap({ begun, ended: due }, RECOVERY_MS, instance);
-    const wasTaken = isCalm(by.instance);
     for (const socket of there) {
-      const until = closed.get(socket.socket) ?? -Infinity;
+      const until = closed.get(socket.socket) ?? last;
       if (until < begun) there.delete(socket);
-      if (until <= due || (device !== null && device !== socket.device)) continue;
-      if (!wasTaken || !isCalm(socket.instance)) continue;
+      if (until < begun || (device !== null && device !== socket.device)) continue;
+      const instances = [by.instance, socket.instance];
+      const due = Math.max(...instances.map((one) => disturbances.knownAfterFaultsAt(ended, one)));
       const receive = came.get(`${socket.socket} ${nameOf(by)}`);
       if (receive && receive.ended <= due) {
-        checked.note('delivery', Math.max(0, receive.ended - ended), true);
+        const isCalm = instances.every((one) => disturbances.isCalm(ended, one));
+        checked.note('delivery', Math.max(0, receive.ended - ended), isCalm);
         continue;
       }
+      if (until <= due || merges.mayBeGone(user, due)) continue;
       const late = receive ? `${(receive.ended - ended).toFixed(0)} ms late` : 'not at all';
       yield {
         rule: 'delivered wrongly',
