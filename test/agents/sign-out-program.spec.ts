@@ -155,7 +155,7 @@ describe('the end of a program for all users', () => {
       ['a6e17000-0000-8000-8000-000000000001'],
     );
     expect(rows).toEqual([{ recorded: MANY, announced: MANY }]);
-  }, 120_000);
+  });
 });
 
 describe('without AGENTS_FILE', () => {

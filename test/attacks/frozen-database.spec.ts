@@ -163,5 +163,5 @@ describe('a database that hangs under load', () => {
       await service.end('SIGKILL');
       await database.close();
     }
-  }, 120_000);
+  });
 });

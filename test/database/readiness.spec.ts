@@ -137,7 +137,7 @@ describe('GET /health/ready and the end of a PostgreSQL server', () => {
     const password = ensureCluster(path, { binaries, account, options: ['--no-sync'] });
     postgres = await new PostgresNode(cluster, password, await freePort(), []).start();
     service = await startTestService({ DATABASE_URL: postgres.urlOf(SUPERUSER, 'postgres') });
-  }, 60_000);
+  });
   afterAll(async () => {
     await service?.close();
     await postgres?.stop();

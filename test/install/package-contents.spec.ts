@@ -99,7 +99,7 @@ describe.each(PACKED)('%s, packed', (name) => {
     files = entries
       .filter((entry) => !entry.isDirectory())
       .map((entry) => join(entry.parentPath, entry.name).slice(place.length));
-  }, 120_000); // it may be the one that packs it
+  });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it('holds exactly what is needed: no test, no secret, no data', () => {

@@ -20,7 +20,7 @@ const NEST = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'ref
 let project: PackageProject;
 beforeAll(async () => {
   project = await PackageProject.install(['server'], 'module');
-}, 120_000); // it may be the one that packs it
+});
 afterAll(() => project?.remove());
 
 it('can be imported without any framework, and lets the process end', async () => {

@@ -37,7 +37,7 @@ inChromium('the quick start', () => {
     server = spawn(process.execPath, ['server.js'], { cwd: project.directory, env, stdio: [...stdio] });
     await once(server.stdout!, 'data');
     browser = await launchChromium();
-  }, 120_000); // it may be the one that packs the packages
+  });
   afterAll(async () => {
     await browser?.close();
     server?.kill();

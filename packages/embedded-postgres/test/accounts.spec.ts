@@ -12,7 +12,6 @@ import {
 import { readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { jest } from '@jest/globals';
 import { canEnter, postgresAccount, type SystemAccount } from '../src/system-account.js';
 import { readPostmaster } from '../src/postmaster.js';
 import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
@@ -27,8 +26,6 @@ const own = isRoot && onLinux ? postgresAccount() : undefined;
 // Root becomes the ordinary user by switching to an account, which must be able to read this checkout.
 const nobody = own && { uid: 65534, gid: 65534 };
 const canPlayUser = onLinux && (!nobody || canEnter(nobody, process.cwd()));
-
-jest.setTimeout(180_000); // it copies 60 MB and makes a cluster for each test
 
 let room: string;
 let started: EmbeddedProcess[];

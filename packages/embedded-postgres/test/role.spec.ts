@@ -130,7 +130,7 @@ describe('a first start', () => {
       removeOwned(unfinished, ms % 100 === 0 ? account : undefined); // root needs no account for it
       expect(existsSync(unfinished)).toBe(false);
     }
-  }, 60_000);
+  });
 
   it('whose SQL fails: shows the reason, and no secret', () => {
     const { path, account } = clusterDirectory(fresh(), () => undefined);
