@@ -4,7 +4,7 @@ import { isInstalled } from '../install.js';
 
 for (const folder of ['docs/.vitepress', 'test']) {
   if (isInstalled(folder)) {
-    const tsc = ['node_modules/typescript/bin/tsc', '--noEmit', '-p', folder];
+    const tsc = ['node_modules/.bin/tsc', '--noEmit', '-p', folder];
     process.exitCode ||= spawnSync(process.execPath, tsc, { stdio: 'inherit' }).status ?? 1;
   } else {
     console.log(
