@@ -1,18 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
 import { GROUND, MODULES } from '../test/project/modules.js';
 
-const CONTRIBUTING = new URL('../CONTRIBUTING.md', import.meta.url);
+export const CONTRIBUTING = new URL('../CONTRIBUTING.md', import.meta.url);
 
 /** CONTRIBUTING.md with the table and the diagram of the modules, between their comments. */
-export async function contributingPage(): Promise<{ file: URL; text: string }> {
+export function contributingPage(): string {
   const page = readFileSync(CONTRIBUTING, 'utf8');
-  const text = page.replace(
+  return page.replace(
     /(<!-- modules: .*-->)[^]*(<!-- modules end -->)/,
     (_, start: string, end: string) => `${start}\n\n${moduleTable()}\n\n${moduleDiagram()}\n\n${end}`,
   );
-  const options = await resolveConfig(CONTRIBUTING);
-  return { file: CONTRIBUTING, text: await format(text, { ...options, parser: 'markdown' }) };
 }
 
 function moduleTable(): string {

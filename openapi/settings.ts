@@ -1,11 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { format, resolveConfig } from 'prettier';
 import { AUDIT_NAMES } from '../src/features.js';
 import type { Setting } from '../src/platform/config/settings/setting-row.js';
 import type { SettingTables } from '../src/platform/config/settings/settings-part.js';
 import { SETTING_TABLES } from '../src/settings.js';
-import { contributingPage } from './modules.js';
+import { CONTRIBUTING, contributingPage } from './modules.js';
 
 type Row = Setting<unknown>;
 
@@ -51,7 +51,7 @@ function envExample(): string {
   return [INTRODUCTION, ...sections, `${PROVIDERS}\n${keys}`, ...builtIn].join('\n');
 }
 
-async function settingsPage(): Promise<string> {
+function settingsPage(): string {
   const sections = [...SECTIONS].flatMap(([section, rows]) => [`## ${section}`, ...rows.map(entry)]);
   const parts = [
     '# Settings',
@@ -67,8 +67,7 @@ async function settingsPage(): Promise<string> {
       ...toRows(keys).map(entry),
     ]),
   ];
-  const options = await resolveConfig(fileURLToPath(SETTINGS_PAGE));
-  return format(parts.join('\n\n'), { ...options, parser: 'markdown' });
+  return formatted(parts.join('\n\n'));
 }
 
 function envLines(row: Row, variable: string): string {
@@ -90,11 +89,16 @@ function entry(row: Row): string {
   return `#### \`${row.name}\`\n\n${meaning}${notes && ` _${notes}_`}`;
 }
 
+/** Markdown as `npm run format` makes it. */
+function formatted(input: string): string {
+  return execFileSync('oxfmt', ['--stdin-filepath', 'docs/page.md'], { input, encoding: 'utf8' });
+}
+
 /** `npm run docs`: writes what follows from the tables of settings and of modules; with `--check`, only compares them. */
 const documents = [
   { file: new URL('../.env.example', import.meta.url), text: envExample() },
-  { file: SETTINGS_PAGE, text: await settingsPage() },
-  await contributingPage(),
+  { file: SETTINGS_PAGE, text: settingsPage() },
+  { file: CONTRIBUTING, text: formatted(contributingPage()) },
 ];
 
 for (const { file, text } of documents) {

@@ -23,7 +23,7 @@ const CHECKS = {
   types: tsc('root', '.'),
   'description of the interface, rules of modules': BUILT.join(' && '),
   lint: 'npm run --silent lint',
-  format: `prettier --check --log-level warn --cache --cache-strategy content --cache-location ${CACHE}/prettier .`,
+  format: 'oxfmt --check',
   'unused code': `knip --no-progress --cache --cache-location ${CACHE}/knip`,
   'types of the administration page': tsc('admin', 'admin'),
   'types of @latchkey/client': tsc('client', 'packages/client'),

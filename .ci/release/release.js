@@ -42,7 +42,7 @@ write(
   'docs/versions.md',
   rows.replace(/^\| (?:next|\d)/m, (row) => next + row).replace('| next', `| ${version}`),
 );
-run('npx prettier --write --log-level warn docs/versions.md');
+run('npx oxfmt docs/versions.md');
 const today = new Date().toISOString().slice(0, 10);
 const section = `## [${version}] - ${today}\n\n${changes.map((text) => `- ${text}\n`).join('')}\n`;
 write('CHANGELOG.md', read('CHANGELOG.md').replace(/^## \[/m, `${section}## [`));

@@ -152,7 +152,11 @@ function acceptedSession(entry: HistoryEntry): string | undefined {
 
 /** A call that showed an access token. */
 export type TokenCall = (
-  Use | Connect | Merge | (SignOut & Pick<Use, 'token'>) | Extract<HistoryEntry, { kind: 'rename' }>
+  | Use
+  | Connect
+  | Merge
+  | (SignOut & Pick<Use, 'token'>)
+  | Extract<HistoryEntry, { kind: 'rename' }>
 ) & {
   readonly token: NonNullable<SignOut['token']>;
 };

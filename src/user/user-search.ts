@@ -158,7 +158,7 @@ export class UserSearch {
       .addOrderBy('walked.user_id');
     const found = await read(query, 'name', most);
     if (found.length === most) return { found };
-    // prettier-ignore
+    // oxfmt-ignore
     const last = await walk.offset(WALK - 1).limit(1).getRawOne<{ word: string; user_id: string }>();
     return { found, stopped: last && { by: 'name', key: last.word, id: last.user_id } };
   }

@@ -374,7 +374,7 @@ describe('users and their devices', () => {
 
       // A forged refresh token with the ids of a session is no use of that session.
       await age(10);
-      const { sid, device_id: deviceId = null } = claimsOf(tokens.access_token) as { sid: string; device_id?: string }; // prettier-ignore
+      const { sid, device_id: deviceId = null } = claimsOf(tokens.access_token) as { sid: string; device_id?: string }; // oxfmt-ignore
       const made = makeRefreshToken({ userId, sessionId: sid, deviceId });
       await request(service.url).post('/oauth2/refresh').send({ refresh_token: made }).expect(401);
       for (const seconds of await seen()) expect(seconds).toBeGreaterThan(500);

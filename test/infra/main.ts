@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { format, resolveConfig } from 'prettier';
 import type { FaultRow } from './faults.js';
 
 /*
@@ -47,8 +46,8 @@ try {
   const minutes = ((performance.now() - began) / 60_000).toFixed(1);
   process.stdout.write(`\n${table}\n\n${minutes} minutes\n`);
   if (values.write && code === 0) {
-    const text = withTable(readFileSync(DOCUMENT, 'utf8'), table);
-    writeFileSync(DOCUMENT, await format(text, { ...(await resolveConfig(DOCUMENT)), filepath: DOCUMENT }));
+    writeFileSync(DOCUMENT, withTable(readFileSync(DOCUMENT, 'utf8'), table));
+    spawnSync('npm', ['run', '--silent', 'format', '--', DOCUMENT], { stdio: 'inherit' });
   }
 } finally {
   rmSync(directory, { recursive: true, force: true });

@@ -108,7 +108,7 @@ describe.each(PACKED)('%s, packed', (name) => {
     expect(files).toEqual(expect.arrayContaining(always));
     const others = files.filter((file) => !always.includes(file));
     expect(others.filter((file) => !expected.some((pattern) => pattern.test(file)))).toEqual([]);
-    for (const pattern of expected) expect([pattern, others.some((file) => pattern.test(file))]).toEqual([pattern, true]); // prettier-ignore
+    for (const pattern of expected) expect([pattern, others.some((file) => pattern.test(file))]).toEqual([pattern, true]); // oxfmt-ignore
     expect(files.filter((file) => NEVER.test(file))).toEqual([]);
     expect(read('LICENSE')).toBe(readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
     expect(tarball.length).toBeLessThan(CONTENTS[name].most);
@@ -140,11 +140,11 @@ describe.each(PACKED)('%s, packed', (name) => {
     const scripts = files.filter((file) => file.startsWith('dist/') && file.endsWith('.js'));
     expect(scripts.length).toBeGreaterThan(0);
     for (const script of scripts) {
-      expect([script, read(script)]).toEqual([script, expect.stringMatching(/\n\/\/# sourceMappingURL=\S+\.js\.map\n?$/)]); // prettier-ignore
+      expect([script, read(script)]).toEqual([script, expect.stringMatching(/\n\/\/# sourceMappingURL=\S+\.js\.map\n?$/)]); // oxfmt-ignore
       const { sources, sourcesContent } = JSON.parse(read(`${script}.map`)) as SourceMap;
       expect([script, sourcesContent?.length]).toEqual([script, sources.length]);
       expect([script, sourcesContent?.every((text) => text)]).toEqual([script, true]);
-      for (const source of sources) expect([script, source]).toEqual([script, expect.stringMatching(/^\.\.\/[\w./-]+\.ts$/)]); // prettier-ignore
+      for (const source of sources) expect([script, source]).toEqual([script, expect.stringMatching(/^\.\.\/[\w./-]+\.ts$/)]); // oxfmt-ignore
     }
     const ours = [ROOT, `${tmpdir()}/latchkey-`];
     const found = files.filter((file) => ours.some((path) => read(file).includes(path)));

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Checks that no comment in src/ is wider than the code, which Prettier breaks; `--write` wraps such comments. `npm run check` runs it.
+// Checks that no comment in src/ is wider than the code, which oxfmt breaks; `--write` wraps such comments. `npm run check` runs it.
 // Arguments: folders or files instead of src/.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ export const listFiles = (...places) =>
 
 const WIDTH = 110;
 /** A comment for a tool, or an address: one line. */
-const UNBREAKABLE = /^(?:oxlint-|@ts-|prettier-ignore|knip-|https?:\/\/\S+$)/;
+const UNBREAKABLE = /^(?:oxlint-|@ts-|oxfmt-ignore|knip-|https?:\/\/\S+$)/;
 /** Begins a paragraph: a tag, or an entry of a list. */
 const BEGINS = /^(?:@\w+|- |\d+\. |\||```)/;
 

@@ -3,7 +3,7 @@
 // - the hard constructions of a folder with more than 3 in 1,000 words,
 // - sentences of documents with more than 30 words,
 // - declared names with a word of NAMES,
-// - lines of comments and code beyond 110 columns, which Prettier does not break.
+// - lines of comments and code beyond 110 columns, which oxfmt does not break.
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import ts from 'typescript';

@@ -10,7 +10,7 @@ interface LockEntry {
 }
 
 const lock = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, LockEntry> };
-const installed = Object.entries(lock.packages).filter(([place]) => place.startsWith('node_modules/') || place.includes('/node_modules/')); // prettier-ignore
+const installed = Object.entries(lock.packages).filter(([place]) => place.startsWith('node_modules/') || place.includes('/node_modules/')); // oxfmt-ignore
 const nameAt = (place: string): string =>
   place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
 /** What `npm ci --omit=dev` installs, on all platforms together. */

@@ -145,7 +145,7 @@ describe('a user, by service key', () => {
     '%s: an unknown user is not found, other text is refused',
     async (part) => {
       const path = part === 'GET' ? '' : `/${part}`;
-      expect((await backend().get(`/users/${randomUUID()}${path}`).expect(404)).body).toMatchObject({ error: 'not_found' }); // prettier-ignore
+      expect((await backend().get(`/users/${randomUUID()}${path}`).expect(404)).body).toMatchObject({ error: 'not_found' }); // oxfmt-ignore
       await backend().get(`/users/x${path}`).expect(400);
       if (path && part !== 'export')
         await backend().get(`/users/${randomUUID()}${path}?cursor=x`).expect(400);
@@ -181,7 +181,7 @@ describe('a user, by service key', () => {
       const all: Record<string, unknown>[] = [];
       let cursor = '';
       do {
-        const { body } = await backend().get(`/users/${userId}/${part}${cursor && `?cursor=${cursor}`}`).expect(200); // prettier-ignore
+        const { body } = await backend().get(`/users/${userId}/${part}${cursor && `?cursor=${cursor}`}`).expect(200); // oxfmt-ignore
         const page = body as Detail & { next_cursor?: string };
         if (all.length === 0) expect(page[part]).toEqual(part === 'devices' ? devices : sessions);
         all.push(...page[part]);

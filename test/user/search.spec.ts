@@ -131,7 +131,7 @@ describe('the search for users', () => {
     expect(await find({ q: 'ada', email: 'X0@example.com' })).toEqual(['Ada Lovelace']);
     expect(await find({ q: 'bob', email: 'X0@example.com' })).toEqual([]);
     expect(await find({ q: '' })).toHaveLength(names.length);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('finds one user by the id, and by the provider’s id', async () => {
     const uuid = randomUUID();

@@ -14,7 +14,11 @@ type OfOtherCalls =
   | 'identity_in_use';
 /** Codes of a provider's callback that the service does not have (RFC 6749 §4.1.2.1). */
 type OfCallbacks =
-  'cancelled' | 'unknown' | 'invalid_scope' | 'unauthorized_client' | 'unsupported_response_type';
+  | 'cancelled'
+  | 'unknown'
+  | 'invalid_scope'
+  | 'unauthorized_client'
+  | 'unsupported_response_type';
 
 const OUR_FAULT = 'The mistake is on our side. Another try does not help; we will tell you once it works.';
 const TRY_LATER = 'Please try again in a few minutes. We look at it if it lasts.';

@@ -104,7 +104,10 @@ export interface UserOptions {
  * (until the page is left), or an object with these three functions.
  */
 export type StorageChoice =
-  'localStorage' | 'sessionStorage' | 'memory' | Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  | 'localStorage'
+  | 'sessionStorage'
+  | 'memory'
+  | Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 /**
  * Options of `createClient`: `url` and `redirectUri` are required.

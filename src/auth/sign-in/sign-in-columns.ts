@@ -71,7 +71,9 @@ export interface Merged {
 }
 
 export type SignInResult =
-  { readonly refused: RefusalReason } | Merged | (Recorded & { readonly refused: null });
+  | { readonly refused: RefusalReason }
+  | Merged
+  | (Recorded & { readonly refused: null });
 
 /** What is new about a sign-in (docs/audit.md#new-devices-and-networks); null: it cannot be known. */
 export interface SignInNews {

@@ -47,12 +47,12 @@ describe('browser and operating system of a user agent', () => {
     [' ', null, null],
     ['', null, null],
     [null, null, null],
-    // prettier-ignore
+    // oxfmt-ignore
   ])('%s', (userAgent, browser, os) => expect(browserOf(userAgent)).toEqual({ browser, os }));
 
   // Backtracking would take hours. 20 ms: thirty times the longest that was measured.
   it('is found soon, whatever a client sends', () => {
-    // prettier-ignore
+    // oxfmt-ignore
     const words = ['Mozilla/5.0 (', 'Windows NT ', 'Android ', 'Mac OS X ', 'like Mac OS X', 'Version/', 'Chrome/', 'Firefox', 'MSIE ', 'Trident/7.0; rv:', 'Opera/', 'Tizen ', 'SamsungBrowser/', 'iemobile ', ''];
     const fills = [
       '1',

@@ -63,7 +63,9 @@ export interface NewUser {
 
 /** A user by the service's id (`claims.sub`), by the provider's id, or by an e-mail address that only one user has. */
 export type UserToSignOut =
-  string | { readonly provider: string; readonly providerUserId: string } | { readonly email: string };
+  | string
+  | { readonly provider: string; readonly providerUserId: string }
+  | { readonly email: string };
 
 /**
  * The users of the service. Calls may be repeated. All of them reject with a LatchkeyError: `not_found` for an unknown user,

@@ -3,7 +3,8 @@ import { invalidToken } from '../latchkey-error.js';
 /** Anything with headers: a `Request`, or Node.js's `IncomingMessage`, as frameworks extend it. */
 export interface WithHeaders {
   readonly headers:
-    { get(name: string): string | null } | { readonly [name: string]: string | string[] | undefined };
+    | { get(name: string): string | null }
+    | { readonly [name: string]: string | string[] | undefined };
 }
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;

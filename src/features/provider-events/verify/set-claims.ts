@@ -28,7 +28,11 @@ export interface SecurityEvents {
 
 /** Errors of RFC 8935 §2.4. */
 export type SetErrorCode =
-  'invalid_request' | 'invalid_key' | 'invalid_issuer' | 'invalid_audience' | 'authentication_failed';
+  | 'invalid_request'
+  | 'invalid_key'
+  | 'invalid_issuer'
+  | 'invalid_audience'
+  | 'authentication_failed';
 
 /** Refusal of a Security Event Token. */
 export class SetError extends OAuthError {
