@@ -91,7 +91,7 @@ function entry(row: Row): string {
 
 /** Markdown as `npm run format` makes it. */
 function formatted(input: string): string {
-  return execFileSync('oxfmt', ['--stdin-filepath', 'docs/page.md'], { input, encoding: 'utf8' });
+  return execFileSync('oxfmt', ['--stdin-filepath', 'page.md'], { input, encoding: 'utf8' });
 }
 
 /** `npm run docs`: writes what follows from the tables of settings and of modules; with `--check`, only compares them. */
