@@ -3,9 +3,10 @@ import { deadAnchors } from './dead-anchors.js';
 import { diagramsAsTables } from './diagrams.js';
 import { repositoryLinks } from './links.js';
 import { pageOf } from './places.js';
+import { rowIds } from './row-ids.js';
 import { nav, sidebar } from './sidebar.js';
 import { slugOf } from './slug.js';
-import { rowIds, rowsAsHeadings } from './table-search.js';
+import { rowsAsHeadings } from './table-search.js';
 
 export default defineConfig({
   title: 'Latchkey',
