@@ -4,8 +4,8 @@ import { isInstalled } from '../install.js';
 
 for (const folder of ['docs/.vitepress', 'test']) {
   if (isInstalled(folder)) {
-    const tsc = ['node_modules/.bin/tsc', '--noEmit', '-p', folder];
-    process.exitCode ||= spawnSync(process.execPath, tsc, { stdio: 'inherit' }).status ?? 1;
+    const types = ['run', '--silent', 'types', '--', '-p', folder];
+    process.exitCode ||= spawnSync('npm', types, { stdio: 'inherit' }).status ?? 1;
   } else {
     console.log(
       `Not all types of ${folder}/ were checked: \`node install.js ${folder}\` installs its packages.`,

@@ -60,8 +60,8 @@ function withoutLines(text: string, name: string): string {
 }
 
 const CHECKS: readonly (readonly [what: string, command: readonly string[]])[] = [
-  ['types', ['tsc', '--noEmit']],
-  ['types of the administration page', ['tsc', '--noEmit', '-p', 'admin']],
+  ['types', ['npm', 'run', '--silent', 'types']],
+  ['types of the administration page', ['npm', 'run', '--silent', 'types', '--', '-p', 'admin']],
   ['lint', ['oxlint', '--type-aware', '--deny-warnings', 'src', 'openapi']],
   ['unused code', ['knip', '--no-progress', '--include', 'files,exports,types,duplicates']],
   ['settings', ['tsx', 'openapi/settings.ts']],
