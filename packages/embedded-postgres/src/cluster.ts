@@ -97,9 +97,10 @@ export function removeOwned(path: string, account: SystemAccount | undefined): v
 }
 
 function removeOnce(path: string, account: SystemAccount | undefined): void {
-  if (!account) return rmSync(path, { recursive: true, force: true });
   // Runs as that account, which may replace a directory by a link. It may not remove `path` itself.
-  spawnSync('rm', ['-rf', '--', path], { ...account, cwd: '/', env: {} });
+  if (account) spawnSync('rm', ['-rf', '--', path], { ...account, cwd: '/', env: {} });
+  // Node 26: if another process removes a file meanwhile, it says nothing, and leaves the rest.
+  else rmSync(path, { recursive: true, force: true });
   const left = lstatSync(path, { throwIfNoEntry: false });
   if (left?.isDirectory()) rmdirSync(path);
   else if (left) unlinkSync(path);
