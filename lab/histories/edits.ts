@@ -98,10 +98,10 @@ export function editedWithLimits(entries: readonly HistoryEntry[], limits: Limit
         one.kind === 'stored-end' ? { ...one, at: one.at + 4 * UNWRITTEN_MS } : one,
       ),
     },
-    // As if the service had another limit.
+    // As if the service had another limit, or none.
     { finds: /^beyond the limit/, limits: { ...limits, most: 1 }, entries },
-    { finds: /^ended for no reason: \d+ of/, limits: { ...limits, most: 10 }, entries },
-    { finds: /^ended for no reason: a refresh/, limits: { ...limits, most: 10 }, entries },
+    { finds: /^ended for no reason: \d+ of/, limits: { ...limits, most: Infinity }, entries },
+    { finds: /^ended for no reason: a refresh/, limits: { ...limits, most: Infinity }, entries },
   ];
 }
 
