@@ -59,12 +59,14 @@ export function* deliveredLate(
       const instances = [by.instance, socket.instance];
       const due = Math.max(...instances.map((one) => disturbances.knownAfterFaultsAt(ended, one)));
       const receive = came.get(`${socket.socket} ${nameOf(by)}`);
+      const isCalm = instances.every((one) => disturbances.isCalm(ended, one));
       if (receive && receive.ended <= due) {
-        const isCalm = instances.every((one) => disturbances.isCalm(ended, one));
         checked.note('delivery', Math.max(0, receive.ended - ended), isCalm);
         continue;
       }
       if (until <= due || merges.mayBeGone(user, due)) continue;
+      // Not kept: gone with a connection that breaks.
+      if (!receive && !isCalm && by.kind === 'push' && by.ttl === 0) continue;
       const late = receive ? `${(receive.ended - ended).toFixed(0)} ms late` : 'not at all';
       yield {
         rule: 'delivered wrongly',
