@@ -77,9 +77,11 @@ async function turn(
   };
 }
 
-/** The first users of the stub provider, each on a device. */
-export function signInUsers(port: number, count: number): Promise<User[]> {
-  return Promise.all(Array.from({ length: count }, (_, n) => signIn(port, n)));
+/** The first users of the stub provider, each on a device; one after the other, which a busy machine answers in time. */
+export async function signInUsers(port: number, count: number): Promise<User[]> {
+  const users: User[] = [];
+  for (let n = 0; n < count; n++) users.push(await signIn(port, n));
+  return users;
 }
 
 async function signIn(port: number, n: number): Promise<User> {
@@ -91,6 +93,7 @@ async function signIn(port: number, n: number): Promise<User> {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ code: codeOf(n), state, device_id: deviceIdOf(n) }),
   });
+  if (!response.ok) throw new Error(`a sign-in was answered ${response.status} ${await response.text()}`);
   const { user_id, access_token } = (await response.json()) as { user_id: string; access_token: string };
   return { id: user_id, token: access_token };
 }
