@@ -37,6 +37,7 @@ export function edited(entries: readonly HistoryEntry[]): readonly Edit[] {
     ),
     edit(/^delivered wrongly: received twice/, 'receive', (one) => [one, one]),
     {
+      // The socket stays open for as long.
       finds: /^delivered wrongly: .*late/,
       entries: entries.map((one) =>
         one.kind === 'receive' || one.kind === 'closed' ? late(one, HOUR_MS)[0]! : one,
