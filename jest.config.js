@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { SLOW } from './test/slow.js';
 
-const DELETIONS = 'test/project/features.spec.ts'; // a quarter of an hour
+const DELETIONS = 'test/project/features.spec.ts'; // ten minutes
 const named = process.argv.slice(2).filter((argument) => !/^-|^\d+%?$/.test(argument));
 const isWhole = named.length === 0;
 const all = isWhole && process.env.ALL === '1';

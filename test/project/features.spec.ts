@@ -16,7 +16,7 @@ function importsOf(file: string): string[] {
   );
 }
 
-/** The tests of features: those that import them, and what imports these. */
+/** Tests that are in a feature's folder or import it, and what imports these tests. */
 function testsOf(features: readonly Feature[]): ReadonlySet<string> {
   const tests = files.filter((file) => /^(?:test|lab|packages|examples)\/.*\.tsx?$/.test(file));
   const imports = new Map(tests.map((file) => [file, importsOf(file)]));
@@ -62,7 +62,7 @@ function withoutLines(text: string, name: string): string {
 
 type Check = readonly [what: string, command: readonly string[]];
 
-/** Two rows, beside each other. */
+/** Two rows run beside each other, since most checks use one core. The start reads the description. */
 const CHECKS: readonly (readonly Check[])[] = [
   [
     ['types', ['npm', 'run', '--silent', 'types']],
