@@ -16,7 +16,7 @@ import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { Session } from './token/sessions/session.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
 import { User } from './user/user.entity.js';
-import { UserWord } from './user/user-word.entity.js';
+import { UserWord } from './user/search/user-word.entity.js';
 import { VoidClaims } from './user/void-claims.entity.js';
 
 export { citus as cluster } from './citus/citus.js';

@@ -17,7 +17,7 @@ import {
 } from '../identity/claim-limits.js';
 import { areSameClaims, effectiveClaims, type Claims, type UserClaims } from '../identity/claims.js';
 import { claimDifference } from './claim-difference.js';
-import { replaceWords } from './user-words.store.js';
+import { replaceWords } from './search/user-words.store.js';
 import { User } from './user.entity.js';
 
 /** Users that one transaction changes at most. @public */

@@ -13,7 +13,7 @@ import { StoredUserLocks } from './lock-user.js';
 import { MeController } from './me.controller.js';
 import { MOST_CHANGED, UserChanges } from './user-changes.store.js';
 import { User } from './user.entity.js';
-import { UserSearch } from './user-search.js';
+import { UserSearch } from './search/user-search.js';
 import { UserStore } from './user.store.js';
 
 const userLocks = {

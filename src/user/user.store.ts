@@ -11,8 +11,8 @@ import { deriveUserId } from '../identity/user-id.js';
 import type { UserClaims } from '../identity/claims.js';
 import { toColumns } from './user-changes.store.js';
 import { UserLifecycles } from './user-lifecycle.js';
-import { findUsersByName, replaceWords } from './user-words.store.js';
-import { UserWord } from './user-word.entity.js';
+import { findUsersByName, replaceWords } from './search/user-words.store.js';
+import { UserWord } from './search/user-word.entity.js';
 import { User } from './user.entity.js';
 import { VoidClaims } from './void-claims.entity.js';
 

@@ -19,7 +19,7 @@ import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { isDatabaseAway } from '../../src/platform/errors/database-error.js';
 import { Events, type ChannelEvent, type RecordedEvent } from '../../src/platform/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
-import { wordKeys } from '../../src/user/user-words.js';
+import { wordKeys } from '../../src/user/search/user-words.js';
 import { createDatabase, query, unhurriedOptions } from '../support/database.js';
 import { until, waiting, watchLateness } from '../support/waiting.js';
 import { NO_FEATURES, signInOf } from '../support/sign-in.js';

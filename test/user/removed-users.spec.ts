@@ -32,7 +32,7 @@ import { IdTokens } from '../../src/token/sessions/id-tokens.js';
 import { Session } from '../../src/token/sessions/session.entity.js';
 import { SessionStore } from '../../src/token/sessions/session.store.js';
 import { UserChanges } from '../../src/user/user-changes.store.js';
-import { UserWord } from '../../src/user/user-word.entity.js';
+import { UserWord } from '../../src/user/search/user-word.entity.js';
 import { User } from '../../src/user/user.entity.js';
 import { ClaimsStore } from '../../src/user/claims.store.js';
 import { UserStore } from '../../src/user/user.store.js';

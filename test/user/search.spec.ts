@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { deriveUserId } from '../../src/identity/user-id.js';
 import { addressKey } from '../../src/platform/config/urls/email-address.js';
-import { searchedWords, wordKeys } from '../../src/user/user-words.js';
-import { formatSearchCursor } from '../../src/user/search-cursor.js';
+import { searchedWords, wordKeys } from '../../src/user/search/user-words.js';
+import { formatSearchCursor } from '../../src/user/search/search-cursor.js';
 import { query } from '../support/database.js';
 import { SERVICE_KEY, startTestService } from '../support/service.js';
 import { bearer } from '../support/sign-in.js';

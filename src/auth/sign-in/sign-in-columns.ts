@@ -6,7 +6,7 @@ import { deriveUserId } from '../../identity/user-id.js';
 import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 import { nameKeys, type LastIdentity } from '../../user/last-identity.js';
-import { wordKeys } from '../../user/user-words.js';
+import { wordKeys } from '../../user/search/user-words.js';
 
 export interface SignIn {
   readonly session: SessionIds;

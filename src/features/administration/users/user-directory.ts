@@ -9,7 +9,7 @@ import { SessionService } from '../../../token/sessions/session.service.js';
 import { SessionStore } from '../../../token/sessions/session.store.js';
 import type { SessionList } from '../../../token/sessions/sessions.dto.js';
 import { toMe } from '../../../user/me.dto.js';
-import { UserSearch, type UserFilter, type UserPage } from '../../../user/user-search.js';
+import { UserSearch, type UserFilter, type UserPage } from '../../../user/search/user-search.js';
 import { UserLifecycles } from '../../../user/user-lifecycle.js';
 import { UserStore } from '../../../user/user.store.js';
 import { noSuchUser, type UserDetail, type UserList, type UserView } from './users.dto.js';

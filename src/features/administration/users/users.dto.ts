@@ -11,8 +11,8 @@ import {
 } from '../../../platform/http/parameters/parameter.js';
 import { A_UUID, UuidPipe } from '../../../platform/http/parameters/uuid.js';
 import { Me } from '../../../user/me.dto.js';
-import { SEARCH_CURSOR } from '../../../user/search-cursor.js';
-import type { UserFilter } from '../../../user/user-search.js';
+import { SEARCH_CURSOR } from '../../../user/search/search-cursor.js';
+import type { UserFilter } from '../../../user/search/user-search.js';
 import type { UserClaims } from '../../../identity/claims.js';
 import { deriveUserId } from '../../../identity/user-id.js';
 import { SessionView } from '../../../token/sessions/sessions.dto.js';

@@ -6,7 +6,7 @@ import { ConcurrencyLimit } from '../../../platform/database/limits.js';
 import { UUID } from '../../../platform/http/parameters/uuid.js';
 import { cleanUserAgent } from '../../../platform/http/user-agent.js';
 import { PushService } from '../../../realtime/push/push.service.js';
-import { UserSearch } from '../../../user/user-search.js';
+import { UserSearch } from '../../../user/search/user-search.js';
 import { DeviceCodes, showUserCode } from './codes.js';
 import type { DeviceAuthorization, DeviceAuthorizationDto } from './device-authorization.dto.js';
 import { CODE_TTL, DeviceRequestStore, INTERVAL } from './device-request.store.js';

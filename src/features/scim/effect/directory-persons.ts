@@ -2,7 +2,7 @@ import { Any, type EntityManager } from 'typeorm';
 import { deriveUserId } from '../../../identity/user-id.js';
 import { USER_ID } from '../../../provider/identity/identity.js';
 import type { ChangedUser } from '../../../user/user-changes.store.js';
-import { findUsersByName } from '../../../user/user-words.store.js';
+import { findUsersByName } from '../../../user/search/user-words.store.js';
 import type { Directory } from '../protocol/directory.guard.js';
 import type { ScimSettings } from '../scim.settings.js';
 import { DirectoryFormerName, DirectoryUser } from '../users/directory-user.entity.js';

@@ -1,5 +1,5 @@
-import { OAuthError } from '../platform/errors/oauth-error.js';
-import { UUID } from '../platform/http/parameters/uuid.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
+import { UUID } from '../../platform/http/parameters/uuid.js';
 
 /**
  * Order of a search: `created` is newest first, the others are by the key of the name or of the e-mail

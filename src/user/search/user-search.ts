@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository } from 'typeorm';
-import { addressKey } from '../platform/config/urls/email-address.js';
-import { placeOf, timeAt } from '../platform/database/page.js';
-import { errorCode } from '../platform/errors/error-facts.js';
-import { OAuthError } from '../platform/errors/oauth-error.js';
+import { addressKey } from '../../platform/config/urls/email-address.js';
+import { placeOf, timeAt } from '../../platform/database/page.js';
+import { errorCode } from '../../platform/errors/error-facts.js';
+import { OAuthError } from '../../platform/errors/oauth-error.js';
 import {
   formatSearchCursor,
   otherSearch,
@@ -12,11 +12,11 @@ import {
   type SearchOrder,
   type SearchPlace,
 } from './search-cursor.js';
-import { UserLifecycles, type UserQuery, type UserStates } from './user-lifecycle.js';
+import { UserLifecycles, type UserQuery, type UserStates } from '../user-lifecycle.js';
 import { isFoundBy, searchedWords } from './user-words.js';
 import { UserWord } from './user-word.entity.js';
 import { LAST, patternsOf, rarestWord, WALK, walkWord } from './user-words.store.js';
-import { User } from './user.entity.js';
+import { User } from '../user.entity.js';
 
 /** What a search looks for; each member that is set restricts the result. */
 export interface UserFilter {

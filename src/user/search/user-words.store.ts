@@ -1,7 +1,7 @@
 import { In, type EntityManager, type SelectQueryBuilder } from 'typeorm';
-import { nameKey, nameKeys } from './last-identity.js';
+import { nameKey, nameKeys } from '../last-identity.js';
 import type { SearchPlace } from './search-cursor.js';
-import { User } from './user.entity.js';
+import { User } from '../user.entity.js';
 import { UserWord } from './user-word.entity.js';
 import { wordKeys } from './user-words.js';
 

@@ -1,5 +1,5 @@
-import { addressKey } from '../platform/config/urls/email-address.js';
-import type { User } from './user.entity.js';
+import { addressKey } from '../../platform/config/urls/email-address.js';
+import type { User } from '../user.entity.js';
 
 /** Characters of a key, so that any key fits into an index: UTF-16 units. */
 const LONGEST_KEY = 255;
