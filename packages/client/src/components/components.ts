@@ -28,7 +28,7 @@ type Parts = [
 
 /** Implements `showDevices`. */
 export const showDevices = (...parts: [...Parts, options?: DevicesOptions]): Promise<() => void> =>
-  show(import('./devices.js'), ...parts);
+  show(import('./devices/devices.js'), ...parts);
 
 /** Implements `showUser`. */
 export const showUser = (...parts: [...Parts, options?: UserOptions]): Promise<() => void> =>

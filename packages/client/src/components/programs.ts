@@ -1,6 +1,6 @@
 import type { Device, RefusedProgram } from '../latchkey.js';
 import english from '../texts/account/programs-en.js';
-import type { DeviceName, fill as Fill, namesOf as NamesOf } from './device-names.js';
+import type { DeviceName, fill as Fill, namesOf as NamesOf } from './devices/device-names.js';
 import type { Kit, Row } from './kit.js';
 import { STYLE } from './programs-style.js';
 import type { makeQuestion as MakeQuestion } from './question.js';

@@ -1,5 +1,5 @@
-import type { Device } from '../latchkey.js';
-import type { FirstAccountTexts } from '../texts/account/account-texts.js';
+import type { Device } from '../../latchkey.js';
+import type { FirstAccountTexts } from '../../texts/account/account-texts.js';
 
 /** How a device is shown. */
 export interface DeviceName {

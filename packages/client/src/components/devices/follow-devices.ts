@@ -1,7 +1,7 @@
-import type { Channel, DeviceEvent } from '../channel/channel-events.js';
-import type { LatchkeyError } from '../latchkey-error.js';
+import type { Channel, DeviceEvent } from '../../channel/channel-events.js';
+import type { LatchkeyError } from '../../latchkey-error.js';
 import type { Connection } from './device-row.js';
-import type { DevicePages, Kit } from './kit.js';
+import type { DevicePages, Kit } from '../kit.js';
 
 /** Milliseconds in which several reasons to load the list become one request: a reconnect brings many events at once. */
 const COLLECT = 150;

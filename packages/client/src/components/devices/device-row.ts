@@ -1,7 +1,7 @@
-import type { Device } from '../latchkey.js';
+import type { Device } from '../../latchkey.js';
 import { fill, type DeviceName } from './device-names.js';
-import type { Kit } from './kit.js';
-import { makeQuestion } from './question.js';
+import type { Kit } from '../kit.js';
+import { makeQuestion } from '../question.js';
 
 const LAPTOP = 'M6 5h12a1.5 1.5 0 0 1 1.5 1.5v9h-15v-9A1.5 1.5 0 0 1 6 5ZM2.5 19h19';
 const PHONE = 'M9 2.8h6a2 2 0 0 1 2 2v14.4a2 2 0 0 1-2 2H9a2 2 0 0 1-2-2V4.800a2 2 0 0 1 2-2ZM11 18h2';

@@ -1,12 +1,12 @@
-import type { LatchkeyError } from '../latchkey-error.js';
-import type { Device, RefusedProgram } from '../latchkey.js';
-import type { DevicesOptions } from '../options.js';
+import type { LatchkeyError } from '../../latchkey-error.js';
+import type { Device, RefusedProgram } from '../../latchkey.js';
+import type { DevicesOptions } from '../../options.js';
 import { fill, namesOf } from './device-names.js';
 import { makeRow, type Connection, type DeviceRow } from './device-row.js';
 import { STYLE } from './devices-style.js';
 import { followDevices } from './follow-devices.js';
-import type { DevicePages, Kit } from './kit.js';
-import { makeQuestion } from './question.js';
+import type { DevicePages, Kit } from '../kit.js';
+import { makeQuestion } from '../question.js';
 
 /** Errors after which the session ends, which the client reports itself. */
 const OF_SESSION: readonly string[] = ['signed_out', 'invalid_token'];
@@ -59,7 +59,7 @@ export function show(kit: Kit, place: Element, options: DevicesOptions): () => v
     const devices = all.filter(({ agent }) => !agent);
     if (devices.length < all.length || refused.length)
       programs ??= kit
-        .orNetworkError(import('./programs.js'))
+        .orNetworkError(import('../programs.js'))
         .then(({ makePrograms }) => makePrograms(kit, root, act, say, fill, namesOf, makeQuestion));
     showPrograms();
     devices.sort((one, other) => rank(other) - rank(one)); // else by last use

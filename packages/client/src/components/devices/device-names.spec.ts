@@ -1,6 +1,6 @@
-import type { Device } from '../latchkey.js';
-import german from '../texts/account/account-de.js';
-import texts from '../texts/account/account-en.js';
+import type { Device } from '../../latchkey.js';
+import german from '../../texts/account/account-de.js';
+import texts from '../../texts/account/account-en.js';
 import { namesOf } from './device-names.js';
 
 const NOW = Date.parse('2026-11-26T12:00:00Z');
