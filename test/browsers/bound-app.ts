@@ -5,6 +5,7 @@ import { launchChromium } from '../support/chromium.js';
 import { ClientApp } from '../support/client-app.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
 
 /** What the client stores of a session. */
 export interface Stored {
@@ -132,8 +133,8 @@ export class BoundApp {
 
   /** Resolves when a tab has a token that the service has just issued. */
   async refreshed(page: Page): Promise<void> {
-    await page.waitForFunction(
-      `latchkey.accessToken().then((token) => token.startsWith('eyJ'), () => false)`,
+    await until(() =>
+      page.evaluate(`latchkey.accessToken().then((token) => token.startsWith('eyJ'), () => false)`),
     );
   }
 

@@ -295,6 +295,8 @@ inChromium('the client binds a session to its browser', () => {
     it('when the browser itself sends a refresh again, because a connection broke', async () => {
       const page = await world.signIn(context);
       await refresh(page);
+      // The profile, which loads in the background: a refresh beside it uses a new connection, and browsers do not repeat that.
+      await page.waitForFunction(`of('request').some(({ path }) => path === '/me')`);
       world.front.seen.length = 0;
       world.front.lost = 1;
       await refresh(page);

@@ -349,7 +349,7 @@ inChromium('the accounts of a user', () => {
 
   it('change at once when another device changes them', async () => {
     await open();
-    await page.waitForFunction(`latchkey.connect().then(({ connected }) => connected)`);
+    await until(() => page.evaluate(`latchkey.connect().then(({ connected }) => connected)`));
     const elsewhere = await tokensAt(world.service, 'stub', ada);
     await link(world.service, elsewhere, 'hub', octo);
     await rows().nth(1).waitFor();

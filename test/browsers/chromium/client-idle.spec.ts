@@ -465,8 +465,8 @@ inChromium('a session that a newer one replaces', () => {
     const after = await first.evaluate('latchkey.accessToken()');
     expect(after).not.toBe(before);
     for (const page of [first, second]) {
-      await page.waitForFunction(`latchkey.accessToken().then((token) => token === '${after as string}')`);
-      await page.waitForFunction(`latchkey.connect().then(({ connected }) => connected)`);
+      await until(async () => (await page.evaluate('latchkey.accessToken()')) === after);
+      await until(() => page.evaluate(`latchkey.connect().then(({ connected }) => connected)`));
       expect(await ended(page)).toEqual([]);
       expect(await page.evaluate(`of('change').filter((session) => !session)`)).toEqual([]);
     }
