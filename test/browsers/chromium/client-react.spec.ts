@@ -397,6 +397,7 @@ inChromium('@latchkey/client/react', () => {
       await page.goto(`${app.pages.url}/account`);
       await watched;
       await page.getByText(/since 20/).waitFor();
+      await page.locator('.devices').getByText('This device').waitFor(); // an hour ends each request that has no answer yet
       await page.clock.fastForward('59:20');
       await page.getByRole('alertdialog', { name: 'Are you still there?' }).waitFor();
       const refreshed = page.waitForResponse(
