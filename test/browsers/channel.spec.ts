@@ -110,4 +110,30 @@ describe('the channel', () => {
     await waitFor(quiet, `of('signedOut').length`);
     for (const one of [tab, quiet]) expect(await codes(one)).toEqual(['signed_out']);
   });
+
+  it('says the same in a tab whose storage shows the end a moment after the message about it', async () => {
+    const late = await profile.open(world.address({ provider: 'stub' }));
+    await late.evaluate(`(() => {
+      const before = localStorage.getItem('${world.key}');
+      const { getItem } = Storage.prototype;
+      let isShown = false;
+      Storage.prototype.getItem = function (name) {
+        return name === '${world.key}' && !isShown ? before : getItem.call(this, name);
+      };
+      window.other = new BroadcastChannel('${world.key}');
+      other.onmessage = () =>
+        setTimeout(() => {
+          isShown = true;
+          dispatchEvent(new StorageEvent('storage'));
+        }, 200);
+    })()`);
+    await request(world.app.service)
+      .post('/sign-out')
+      .auth(await tab.evaluate<string>('latchkey.accessToken()'), { type: 'bearer' })
+      .send({ scope: 'current' })
+      .expect(204);
+    await waitFor(late, `of('signedOut').length`);
+    for (const one of [tab, late]) expect(await codes(one)).toEqual(['signed_out']);
+    expect(await late.evaluate(`of('request').map(({ path }) => path)`)).not.toContain('/oauth2/refresh');
+  });
 });

@@ -29,6 +29,8 @@ import { keepTokens } from './tokens/tokens.js';
 
 /** Seconds after the start at which a missing profile is loaded: the page's own requests come first. */
 const PROFILE_DELAY = 1;
+/** Seconds until what another tab stored is visible here, also on a slow device. */
+const STORAGE_DELAY = 0.5;
 
 /** Makes functions of a file that the first call loads. */
 const inFile = <Loaded extends object, Name extends keyof Loaded & string>(
@@ -195,10 +197,14 @@ export function createClient<Events extends object = any>(options: ClientOptions
     if (reason === 'idle') queueMicrotask(tell);
     else tell();
   });
+  let cancelCheck: (() => void) | undefined;
   tabs?.addEventListener('message', ({ data: ended }) => {
     const before = keeper.get();
-    // With one session per tab, the sign-out of another tab may have ended this session, too.
-    if (keeper.reload() === before && ended) refresher.refresh().catch(() => undefined);
+    if (keeper.reload() !== before || !ended) return;
+    // With one session per tab, the sign-out of another tab may have ended this session, too. The storage of a shared session shows
+    // the reason soon; a refused refresh would replace it.
+    cancelCheck?.();
+    cancelCheck = after(STORAGE_DELAY, () => void refresher.refresh().catch(() => undefined));
   });
   const listening = new AbortController();
   if (page) {
@@ -319,6 +325,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     close() {
       refresher.stop();
       cancelProfile?.();
+      cancelCheck?.();
       if (stopAdvising) stopAdvising();
       connection.close();
       tabs?.close();
