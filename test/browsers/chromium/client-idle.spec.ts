@@ -165,6 +165,19 @@ inChromium('a user who does nothing', () => {
       expect(reports).toEqual([0]);
     });
 
+    it('which a script sends to another page, and that is no action', async () => {
+      const page = await signIn();
+      await page.evaluate(add(`frame.src = '/inner'; ${append}`));
+      await pass(IDLE - 40);
+      await page.waitForFunction('latchkey.idleEndsAt');
+      await page.evaluate(`new Promise((loaded) => {
+        const frame = document.querySelector('iframe');
+        frame.onload = loaded;
+        frame.contentWindow.location.reload();
+      })`);
+      expect([reports, await page.evaluate('!!latchkey.idleEndsAt')]).toEqual([[], true]);
+    });
+
     it('of another origin is signed out, unless that page is told by another way', async () => {
       const page = await signIn();
       await page.evaluate(add(`frame.sandbox = 'allow-scripts'; frame.src = '/inner'; ${append}`));

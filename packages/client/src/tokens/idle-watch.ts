@@ -81,7 +81,11 @@ export function watchIdle(
 
   const onEvent = (event: Event): void => {
     if (listening.signal.aborted) return;
-    if (event.type === 'visibilitychange') return document.hidden ? undefined : act();
+    if (event.type === 'visibilitychange') {
+      // A frame that goes to another page reports one of its own.
+      if (event.target === document && !document.hidden) act();
+      return;
+    }
     if (!event.isTrusted || (isShown && event.composedPath().some(isNotice))) return;
     if (event.type === 'pointermove') {
       // Browsers report a move also if only the page has moved below a pointer that rests.
