@@ -12,7 +12,7 @@ import {
   find,
   FRAME,
 } from './browser.js';
-import { eventually, waitFor } from './eventually.js';
+import { eventually } from './eventually.js';
 import { WebDriver, type Reference } from './webdriver.js';
 
 /** As WebDriver names them (its §17.4.2). */
@@ -136,8 +136,6 @@ function profile(web: WebDriver): Omit<Profile, 'close'> {
       const made = tab(isNew ? first : await within(first, add));
       isNew = false;
       await made.goto(url);
-      // Under load, the driver may return once the empty page of the new window has loaded.
-      await waitFor(made, `location.href !== 'about:blank' && document.readyState === 'complete'`);
       return made;
     },
   };
