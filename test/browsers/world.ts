@@ -103,7 +103,7 @@ export class World {
   /** A tab that is signed in, by a provider that asks nothing. */
   async signIn(profile: Profile, options: object = {}): Promise<Tab> {
     const tab = await profile.open(this.address({ provider: 'stub', ...options }));
-    await waitFor(tab, 'window.latchkey'); // under load, WebKit's driver may return before the page has loaded
+    await waitFor(tab, '!!window.latchkey'); // under load, WebKit's driver may return before the page has loaded
     await tab.evaluate('latchkey.signIn().then(() => 1)');
     return tab;
   }

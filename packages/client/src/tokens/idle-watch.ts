@@ -82,7 +82,7 @@ export function watchIdle(
   const onEvent = (event: Event): void => {
     if (listening.signal.aborted) return;
     if (event.type === 'visibilitychange') {
-      // A frame that goes to another page reports one of its own.
+      // Frames send this event also when a script loads another page there.
       if (event.target === document && !document.hidden) act();
       return;
     }
