@@ -10,6 +10,7 @@ import { until } from '../support/waiting.js';
 
 const SIZE = 2;
 const TIMEOUT_MS = 500; // before `statement_timeout`
+const TURN_MS = 100;
 
 /** A time-out closes the connection; `statement_timeout` ends the statement on the server. */
 describe('a statement that times out', () => {
@@ -86,6 +87,22 @@ describe('a statement that times out', () => {
       await expect(asked).resolves.toBeDefined();
     }
     await direct.destroy();
+  });
+
+  it('is not one that waits for a connection while the event loop is busy', async () => {
+    const options = dataSourceOptions(database.url, 1);
+    const busy = await new DataSource({ ...options, connectTimeoutMS: 4 * TURN_MS }).initialize();
+    (await poolOf(busy).connect()).release(true); // the next one needs a new connection
+    const asked = [poolOf(busy).query('SELECT 1'), busy.query('SELECT 1')];
+    let turns = 0;
+    const keepBusy = (): void => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TURN_MS);
+      if (++turns < 8) setImmediate(keepBusy);
+    };
+    setImmediate(keepBusy);
+    for (const one of asked) await expect(one).resolves.toBeDefined();
+    expect(turns).toBeGreaterThan(4); // longer than the limit
+    await busy.destroy();
   });
 
   it('is not one that pg refuses to send', async () => {

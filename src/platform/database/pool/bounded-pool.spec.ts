@@ -6,6 +6,8 @@ import { BoundedPool } from './bounded-pool.js';
 import { targetOf } from './connection-target.js';
 import { DatabaseBusy, MOST_WAITING } from '../limits.js';
 
+const AUTHENTICATED = Buffer.from('5200000008000000005a0000000549', 'hex'); // AuthenticationOk, ReadyForQuery
+
 describe('the pool of connections', () => {
   const pool = new BoundedPool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 100 });
 
@@ -22,14 +24,36 @@ describe('the pool of connections', () => {
     expect(isDatabaseAway(error)).toBe(true); // server_error with Retry-After
   });
 
+  it('refuses calls that wait too long, and keeps the connection that comes later', async () => {
+    let answer!: () => void;
+    const server = createServer((socket) => {
+      answer = () => socket.resume().write(AUTHENTICATED);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const limited = { host: '127.0.0.1', port, user: 'u', max: 1, connectionTimeoutMillis: 500 };
+    const own = new BoundedPool(limited);
+    for (const { status, reason } of (await Promise.allSettled([
+      own.connect(), // opens the connection
+      own.query('SELECT 1'), // waits for it
+    ])) as PromiseRejectedResult[]) {
+      expect([status, reason]).toEqual(['rejected', expect.any(DatabaseBusy)]);
+    }
+    answer();
+    const client = await own.connect();
+    expect(own.totalCount).toBe(1);
+    client.release(true);
+    await own.end();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   it('closes a connection that ends, or is refused, while it sets what the service relies on', async () => {
-    const auth = Buffer.from('5200000008000000005a0000000549', 'hex'); // AuthenticationOk, ReadyForQuery
     const refusal = Buffer.from('E\0\0\0\x20SERROR\0C42501\0Mnot allowed\0\0Z\0\0\0\x05I', 'latin1');
     for (const refuses of [false, true]) {
       const server = createServer((socket) => {
         socket.on('error', () => undefined);
         socket.once('data', () => {
-          socket.write(auth);
+          socket.write(AUTHENTICATED);
           socket.once('data', () => (refuses ? socket.write(refusal) : socket.destroy()));
         });
       }).listen(0, '127.0.0.1');
