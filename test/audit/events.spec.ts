@@ -26,6 +26,12 @@ describe('changes and refusals in the audit trail', () => {
     session_id: claimsOf(access_token)['sid'],
   });
   const ofUser = ({ user_id }: Tokens) => ({ actor: { type: 'user', name: user_id }, ...HERE });
+  const origin = (name?: string): Origin => ({
+    address: '192.0.2.7',
+    userAgent: 'A browser',
+    requestId: randomUUID(),
+    actor: { type: 'user', name },
+  });
   const helpdesk = { actor: { type: 'service_key', name: 'helpdesk' }, ...HERE };
 
   it('the first key was made by the system', async () => {
@@ -132,12 +138,7 @@ describe('changes and refusals in the audit trail', () => {
 
   it('a removed user’s events keep the ids only, but who removed the user', async () => {
     const tokens = await signIn(service.url, 'cleo', { device_id: randomUUID() });
-    const origin: Origin = {
-      address: '192.0.2.7',
-      userAgent: 'A browser',
-      requestId: randomUUID(),
-      actor: { type: 'user' },
-    };
+    const from = origin();
     const failed = (): void =>
       service.app.get(AuditRefusals).refused({
         event: 'sign_in_refused',
@@ -146,7 +147,7 @@ describe('changes and refusals in the audit trail', () => {
         providerUserId: 'cleo',
         error: 'slow_down',
         reason: 'cleo@x.example has too many sessions',
-        origin,
+        origin: from,
       });
     await during(1, () => Promise.resolve(failed()));
     await as(tokens.access_token)
@@ -194,12 +195,6 @@ describe('changes and refusals in the audit trail', () => {
   });
 
   it('address and browser stay with what others did to a removed user', async () => {
-    const origin = (name?: string): Origin => ({
-      address: '192.0.2.7',
-      userAgent: 'A browser',
-      requestId: randomUUID(),
-      actor: { type: 'user', name },
-    });
     const administrator = origin(randomUUID());
     const { user_id, access_token } = await signIn(service.url, 'nora');
     await as(access_token).post('/sign-out', {}).expect(204);
@@ -229,6 +224,16 @@ describe('changes and refusals in the audit trail', () => {
       expect.objectContaining({ event: 'user_removed', ...helpdesk }),
       expect.objectContaining({ event: 'sign_in_refused', ...byAdministrator }),
     ]);
+  });
+
+  it('address and browser do not stay with the removal of an account by its owner', async () => {
+    const { user_id } = await signIn(service.url, 'olga');
+    await during(2, () => service.app.get(UsersService).remove(user_id, origin(user_id)));
+    const mine = (await storedEvents(service.databaseUrl)).filter((event) => event.user_id === user_id);
+    expect(mine.map(({ event, address, user_agent }) => [event, address, user_agent])).toEqual(
+      ['sign_in', 'sign_out', 'user_removed'].map((event) => [event, undefined, undefined]),
+    );
+    expect(mine[2]).toMatchObject({ actor: { type: 'user', name: user_id } });
   });
 
   it('a refused refresh has user and session of a token that was ours, not those of a forged one', async () => {
