@@ -213,13 +213,17 @@ describe('the effect of a security event', () => {
     expect(await sql(live, deriveUserId('few', user))).toEqual([]);
   });
 
-  it('reaches a sign-in that is in progress at the provider', async () => {
+  // Nobody has the address yet: the user is written after the event.
+  it.each<[string, () => Part]>([
+    ['a subject', () => transmitter.subject(user)],
+    ['an e-mail address', () => ({ format: 'email', email: `${user.toUpperCase()}@idp.example` })],
+  ])('reaches a sign-in that is in progress at the provider, by %s', async (_, subject) => {
     const person = new Person(user);
     let sent: Promise<unknown> = Promise.resolve();
     const intercept = transmitter.proxy.intercept;
     transmitter.proxy.tamper = (path) => {
       // The answer of the token endpoint waits until the event was applied.
-      if (path === '/token') sent = send(caep('session-revoked'));
+      if (path === '/token') sent = send(caep('session-revoked'), {}, subject());
       return undefined;
     };
     try {
