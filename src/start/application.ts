@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { EmbeddedPostgres } from '#embedded-postgres';
@@ -78,6 +78,7 @@ export async function startApplication(
       app.get(Readiness).isStopping = true;
       server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'));
       await delay(settings.shutdownDelay * 1000);
+      await setImmediate(); // takes connections that the kernel has accepted: close() resets them
       server.close(); // before sockets are notified: they must not reconnect to this instance
       await app.close();
       await embedded?.stop();
