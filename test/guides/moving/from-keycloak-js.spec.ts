@@ -175,7 +175,10 @@ inChromium('moving from keycloak-js', () => {
     it(
       'signs out in Keycloak as well, and everywhere within a second',
       async () => {
+        // Back from Keycloak: the page shows "Signed out" before it goes there.
+        const back = page.waitForEvent('load', (one) => one.url() === `${application.url}/`);
         await press(page, 'Sign out');
+        await back;
         await sees(page, 'Signed out');
         await press(page, 'Sign in');
         await page.locator('#username').waitFor(); // Keycloak asks again
