@@ -22,6 +22,9 @@ import { Readiness } from '../operations/readiness.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { SocketServerAdapter } from '../realtime/socket/socket-server.adapter.js';
 
+/** Of the event loop, for connections that wait when the service stops: new ones may come without end. */
+const MAX_ITERATIONS = 1000;
+
 export interface Application {
   readonly app: NestExpressApplication;
   readonly providers: ProviderRegistry;
@@ -78,12 +81,22 @@ export async function startApplication(
       app.get(Readiness).isStopping = true;
       server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'));
       await delay(settings.shutdownDelay * 1000);
-      await setImmediate(); // takes connections that the kernel has accepted: close() resets them
+      await acceptWaiting(server); // close() would reset them
       server.close(); // before sockets are notified: they must not reconnect to this instance
       await app.close();
       await embedded?.stop();
     },
   };
+}
+
+/**
+ * Accepts the connections that the kernel holds: one in each iteration of the event loop, until one has none.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  let accepted = 0;
+  server.on('connection', () => accepted++);
+  for (let iteration = 0; iteration <= accepted && iteration < MAX_ITERATIONS; iteration++)
+    await setImmediate();
 }
 
 /** @throws an Error for the terminal; it is no database error, so the start does not wait */

@@ -140,7 +140,7 @@ needs({ nginx: isInstalled('nginx'), 'redis-server': hasRedis }).describe(
           await load.successes(SUCCESSES);
         }
         await load.finish(`docker-compose.yml: instances replaced${redis ? ', with Redis' : ''}`);
-        expect(load.unexcused().slice(Math.min(stack.resets(), 2 * stops))).toEqual([]); // two on a busy machine
+        expect(load.unexcused().slice(Math.min(stack.resets(), stops))).toEqual([]);
       },
     );
   },

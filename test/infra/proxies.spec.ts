@@ -256,7 +256,7 @@ needs({ 'nginx, haproxy, openssl': hasWebProxies, 'redis-server': hasRedis }).de
   }
   function expectNoFailure(load: FaultLoad, proxy: WebProxy, stops: number): void {
     if (load.unexcused().length > 0) process.stderr.write(proxy.errors());
-    expect(load.unexcused().slice(Math.min(proxy.resets(), 2 * stops))).toEqual([]); // two on a busy machine
+    expect(load.unexcused().slice(Math.min(proxy.resets(), stops))).toEqual([]);
   }
 
   it('an instance of two is stopped: no request fails; the proxies pass on what they should', async () => {
