@@ -65,6 +65,7 @@ export class EventStream {
 
   /** Ends the stream; closes the connection if the reader does not read the rest in time. */
   end(): void {
+    this.begin(); // a browser does not reconnect after an answer without the type (WHATWG HTML §9.2.3)
     this.response.end();
     setTimeout(() => this.response.destroy(), CLOSE_TIMEOUT_MS).unref();
   }

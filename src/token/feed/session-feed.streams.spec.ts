@@ -316,6 +316,26 @@ describe('a stream of ended sessions', () => {
     expect([count(), reader.hasBegun]).toEqual([0, false]);
   });
 
+  it('is empty, but a stream, if the service stops before the past was read', async () => {
+    const server = createServer((_request, response) => {
+      begins = () => Promise.resolve(streams.beforeApplicationShutdown());
+      void streams.open(new EventStream(response), undefined);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const { status, headers } = answer;
+      expect([status, headers.get('content-type'), await answer.text()]).toEqual([
+        200,
+        'text/event-stream',
+        '',
+      ]);
+    } finally {
+      server.close();
+    }
+  });
+
   it('ends when the service stops, and no other begins', async () => {
     const all = [await open(), await open()];
     streams.beforeApplicationShutdown();
