@@ -172,7 +172,9 @@ it('answers token.expiring with a fresh token', async () => {
   await seconds(0);
   expect([FakeSocket.all.length, FakeSocket.last.left]).toEqual([1, false]);
   FakeSocket.last.acknowledge({ error: 'invalid_token' }); // it is of another session: the channel starts again with that one
-  await seconds(0);
+  await seconds(0.9);
+  expect([FakeSocket.all.length, FakeSocket.last.left]).toEqual([1, false]); // the reason of a sign-out may come
+  await seconds(0.2);
   expect(FakeSocket.all).toHaveLength(2);
 });
 

@@ -126,7 +126,8 @@ export function openChannel(
       if (socket !== mine) return;
       if (!answer?.error) token = other;
       // Mostly a token of another session, which needs a new connection. After other errors a new one would fail, too.
-      else if (answer.error === 'invalid_token') later(0);
+      // After a sign-out, its reason comes within a second.
+      else if (answer.error === 'invalid_token') after(1, () => socket === mine && later(0));
       else again(RENEWAL_RETRY);
     });
   };
