@@ -23,8 +23,12 @@ function maven(cwd: string, ...args: string[]): string {
 
 /** verifiers/java. */
 describeJava('the verifier in Java', () => {
-  it('does what the vectors say', () => {
-    expect(maven(DIRECTORY, 'install')).toMatch(/Tests run: [12]\d\d, Failures: 0, Errors: 0, Skipped: 0/);
+  it('does what the vectors say; a released one is only installed', () => {
+    if (process.env['RELEASED'] !== undefined) {
+      maven(DIRECTORY, 'install', '-DskipTests');
+    } else {
+      expect(maven(DIRECTORY, 'install')).toMatch(/Tests run: [12]\d\d, Failures: 0, Errors: 0, Skipped: 0/);
+    }
   });
 
   // Spring Security 6 and 7.
