@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../support/free-port.js';
 import { until } from '../support/waiting.js';
@@ -36,7 +38,8 @@ export interface Keycloak extends Product {
 const ADMIN = { username: 'admin', password: 'a password of the admin' };
 
 /**
- * Starts Keycloak in its mode for development, with a database in memory.
+ * Starts Keycloak in its mode for development, with a database in memory. Runs a copy of the distribution: the start
+ * writes its options into its own jars, and two that share a directory break each other.
  * @param home directory of its distribution
  * @param more options of its command
  */
@@ -49,7 +52,9 @@ export async function startKeycloak(
   const url = `http://127.0.0.1:${port}`;
   const usual = ['--http-host=127.0.0.1', `--http-port=${port}`, '--db=dev-mem', '--log-level=warn'];
   const options = [...usual, ...more];
-  const child = spawn('bash', [join(home, 'bin/kc.sh'), 'start-dev', ...options], {
+  const own = mkdtempSync(join(tmpdir(), 'latchkey-keycloak-'));
+  cpSync(home, own, { recursive: true });
+  const child = spawn('bash', [join(own, 'bin/kc.sh'), 'start-dev', ...options], {
     stdio: 'ignore',
     env: {
       ...process.env,
@@ -63,6 +68,11 @@ export async function startKeycloak(
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM');
     await exited;
+    rmSync(own, { recursive: true, force: true });
+  };
+  const isStarted = (): Promise<boolean> => {
+    if (child.exitCode !== null) throw new Error(`Keycloak has exited with ${child.exitCode}`);
+    return isUp(`${url}/realms/master`);
   };
 
   const admin: Admin = async (method, path, body) => {
@@ -75,7 +85,7 @@ export async function startKeycloak(
   };
 
   try {
-    await until(() => isUp(`${url}/realms/master`), 'Keycloak has started', START_MS);
+    await until(isStarted, 'Keycloak has started', START_MS);
     await admin('POST', '', realm(at));
     await addStepUp(admin, at);
   } catch (error) {
