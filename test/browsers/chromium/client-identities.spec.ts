@@ -178,6 +178,19 @@ inChromium('the accounts of a user', () => {
     expect(await errors()).toEqual([]);
   });
 
+  it('are disconnected if the question comes again right after a “no”', async () => {
+    await open();
+    await button('Connect GitHub').click();
+    await says('GitHub is connected.');
+    await page.evaluate(`{
+      const root = document.querySelector('#root > div').shadowRoot;
+      for (const css of ['li button', 'dialog button', 'li button']) root.querySelector(css).click();
+    }`);
+    await question().getByRole('button', { name: 'Disconnect' }).click();
+    await says('GitHub is disconnected.');
+    expect(await joined()).toEqual(['stub']);
+  });
+
   it.each(['popup', 'redirect'])('are connected by %s, and the user is where they were', async (mode) => {
     await open('plain', `?mode=${mode}&page=2#accounts`);
     const before = page.url();

@@ -16,7 +16,12 @@ export function makeAlert({ make, busy, texts }: Kit, root: ShadowRoot) {
   dialog.setAttribute('aria-labelledby', title.id);
   dialog.setAttribute('aria-describedby', effect.id);
   root.append(dialog);
+  let settle: ((isSure: boolean) => void) | undefined;
   no.addEventListener('click', () => dialog.close());
+  yes.addEventListener('click', () => settle?.(true));
+  dialog.addEventListener('close', () => {
+    if (!dialog.open) settle?.(false); // the event comes late: the next question may be open
+  });
 
   return {
     close: (): void => dialog.close(),
@@ -27,15 +32,13 @@ export function makeAlert({ make, busy, texts }: Kit, root: ShadowRoot) {
       answer: string,
       act: () => Promise<void>,
     ): Promise<void> => {
+      settle?.(false);
       title.replaceChildren(...question);
       effect.replaceChildren(...details);
       yes.textContent = answer;
       dialog.showModal();
       no.focus();
-      const isSure = await new Promise<boolean>((resolve) => {
-        dialog.addEventListener('close', () => resolve(false), { once: true });
-        yes.addEventListener('click', () => resolve(true), { once: true });
-      });
+      const isSure = await new Promise<boolean>((resolve) => (settle = resolve));
       if (!isSure) return;
       await busy(yes, act);
       dialog.close();
