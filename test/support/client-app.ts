@@ -116,6 +116,17 @@ export class ClientApp {
   }
 }
 
+/** Keeps the page's client from opening a channel. @returns a function that lets it */
+export async function holdChannel(tab: Page): Promise<() => void> {
+  let release!: () => void;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await tab.route('**/channel.js', async (route) => {
+    await released;
+    await route.continue();
+  });
+  return release;
+}
+
 /**
  * Signs in at the provider `stub`, and stores the session as `@latchkey/client` does. Open pages of the browser are notified
  * as of a sign-in in another tab.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import axe from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../../support/chromium.js';
-import { ClientApp, storeSession } from '../../support/client-app.js';
+import { ClientApp, holdChannel, storeSession } from '../../support/client-app.js';
 import { bearer, signIn, type Tokens } from '../../support/sign-in.js';
 import { until } from '../../support/waiting.js';
 import { use, useEach, useService } from '../../support/use.js';
@@ -110,6 +110,16 @@ inChromium('showDevices() and showUser()', () => {
     expect(await button('Sign out all other devices').count()).toBe(0);
     await button(/^Remove New one/).click();
     await hasRows(1);
+  });
+
+  it('shows what other devices did while the channel was being opened', async () => {
+    const { access_token, device_id: id } = await addDevice({ device_name: 'Study' });
+    const release = await holdChannel(page);
+    await open('showDevices');
+    await row('Study').waitFor();
+    await bearer(service.url, access_token).patch(`/devices/${id}`, { device_name: 'Attic' });
+    release();
+    await row('Attic').waitFor();
   });
 
   it('renames and signs out by keyboard, and keeps the focus', async () => {

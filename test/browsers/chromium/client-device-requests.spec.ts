@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../../support/chromium.js';
-import { ClientApp, storeSession } from '../../support/client-app.js';
+import { ClientApp, holdChannel, storeSession } from '../../support/client-app.js';
 import { use, useEach, useService } from '../../support/use.js';
 import { until } from '../../support/waiting.js';
 
@@ -73,6 +73,17 @@ inChromium('requests of devices', () => {
     await page.getByText('The device is signed in.').waitFor();
     await page.getByText('Sign “build server” in?').waitFor({ state: 'detached' });
     expect(await poll(begun)).toBe(200);
+  });
+
+  it('are shown if they came while the channel was being opened', async () => {
+    const release = await holdChannel(page);
+    let answers = 0;
+    page.on('response', (one) => (answers += Number(one.url().endsWith('/me/device-requests'))));
+    const user = await open();
+    await until(async () => answers === 2); // at once, and with the user's claims
+    await begin({ login_hint: user });
+    release();
+    await page.getByText('Sign “build server” in?').waitFor();
   });
 
   it('keep the focus and what is typed while another one arrives', async () => {

@@ -53,7 +53,7 @@ export interface Kit {
   ) => (things: ReadonlyMap<string, Shown>) => void;
   /** Runs an action of an element once at a time; `disabled` would take the focus away. @returns undefined if one runs */
   readonly busy: <Result>(by: HTMLElement, action: () => Promise<Result>) => Promise<Result | undefined>;
-  /** Follows events of the user's channel, if there is one. @returns a function that ends it */
+  /** Acts once the user's channel is open, if there is one, and at each of the events. @returns a function that ends it */
   readonly follow: (events: readonly EventName<{}>[], act: () => void) => () => void;
   /** Makes a picture of lines, in a square of 24. @param path `d` of its path */
   readonly icon: (path: string) => SVGElement;
@@ -114,7 +114,9 @@ export function followChannel(client: Latchkey, ...[events, act]: Parameters<Kit
   let isOver = false;
   const follow = async (): Promise<void> => {
     const channel = await client.connect();
-    if (!isOver) offs = events.map((event) => channel.on(event, act));
+    if (isOver) return;
+    offs = events.map((event) => channel.on(event, act));
+    act(); // what was loaded before the channel was ready lacks what happened in between
   };
   follow().catch(() => undefined); // the list is that of now
   return () => {

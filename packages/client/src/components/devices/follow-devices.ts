@@ -101,6 +101,7 @@ export function followDevices({ client, pages }: Pick<Kit, 'client' | 'pages'>, 
       opened.on('*', (event, data, { sent_at }) => onEvent(event, Object(data) as object, sent_at)),
     ];
     if (opened.connected) show('live');
+    load(); // a list that was read before the channel was ready lacks what happened in between
   };
   /** Without a channel the list is loaded nevertheless; the next attempt comes with the next request. */
   const follow = (): void => {

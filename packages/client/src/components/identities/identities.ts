@@ -142,15 +142,18 @@ export function show(kit: Kit, place: Element, options: IdentitiesOptions): () =
   };
 
   let loads = 0;
-  const load = async (): Promise<void> => {
-    const mine = ++loads;
+  let newest: Promise<void> | undefined;
+  /** Resolves once the accounts are shown as they were at the call, or later. */
+  const load = (): Promise<void> => (newest = read(++loads));
+  const read = async (mine: number): Promise<void> => {
     try {
       labels ??= await client.providers().then(
         (all) => new Map(all.map(({ name, label }) => [name, label])),
         () => undefined, // the names do
       );
       const identities = client.session ? await client.identities() : NONE;
-      if (left || mine !== loads) return; // a newer answer is on its way
+      if (left) return;
+      if (mine !== loads) return await newest; // a newer answer is on its way
       shown = identities;
       const isFocused = root.activeElement === retry;
       if (!retry.hidden) trouble.hidden = retry.hidden = true;
