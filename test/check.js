@@ -10,8 +10,9 @@ const AT_ONCE = 2; // most of them use one core
 const tsc = (name, folder) =>
   `npm run --silent types -- -p ${folder} --incremental --tsBuildInfoFile ${CACHE}/${name}.tsbuildinfo`;
 
-/** Each builds dist/, which the next one empties. */
+/** Lint reads dist/ (`#embedded-postgres`); each of the next ones empties and builds it. */
 const BUILT = [
+  'npm run --silent lint',
   'npm run --silent docs:api -- --check',
   'nest build',
   'tsc -p tsconfig.adapter.json',
@@ -20,9 +21,8 @@ const BUILT = [
 
 /** The longest first. */
 const CHECKS = {
+  'lint, description of the interface, rules of modules': BUILT.join(' && '),
   types: tsc('root', '.'),
-  'description of the interface, rules of modules': BUILT.join(' && '),
-  lint: 'npm run --silent lint',
   format: 'oxfmt --check',
   'unused code': `knip --no-progress --cache --cache-location ${CACHE}/knip`,
   'types of the administration page': tsc('admin', 'admin'),
