@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { DIRECTORY_ENV, DirectoryClient } from '../support/directory.js';
 import { query } from '../support/database.js';
 import { useService } from '../support/use.js';
@@ -45,7 +47,10 @@ describe('work of one request of a directory', () => {
     const { user, system } = process.cpuUsage(before);
     return [status, (user + system) / 1000];
   }
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
   const leastOf3 = async (...request: Parameters<typeof cost>): Promise<[number, number]> => {
+    collectGarbage(); // the threads that mark garbage of earlier specs count as CPU time
     const costs: [number, number][] = [];
     for (let i = 0; i < 3; i++) costs.push(await cost(...request));
     return costs.toSorted(([, a], [, b]) => a - b)[0]!;
